@@ -53,7 +53,7 @@ fn sentence(treatment: &str, metric: &Metric, cells: &[&Comparison]) -> String {
     let counted = verdicts.into_iter().chain(others).filter(|(number, _)| *number > 0);
     let counts = counted.enumerate().map(|(at, (number, words))| match (cells.len(), at) {
         (1, _) => words.to_owned(),
-        (all, 0) => format!("{words} in {number} of {all} cells"),
+        (all, 0) => format!("{words} in {number} of {all} comparisons"),
         _ => format!("{words} in {number}"),
     });
     let mut text = format!(
@@ -214,8 +214,8 @@ impl MoreSeeds {
             if half < seeds { format!(", and {half} seeds half of these") } else { String::new() };
         let each = if self.verdicts.0 == 1 { "" } else { " for each verdict" };
         format!(
-            "{head}. {seeds} seeds would decide {what}{half}, with a chance of {:.0} %{each}, if \
-             effects and spreads are as measured",
+            "{head}. {seeds} seeds in all would decide {what}{half}, with a chance of {:.0} %{each}, \
+             if effects and spreads are as measured",
             disklab_stats::PLANNED_POWER * 100.0
         )
     }
@@ -321,8 +321,10 @@ mod tests {
         ];
         assert_eq!(
             sentences(&cells),
-            ["IOPS of queue compared with pid: better in 2 of 5 cells, worse in 1, the same in \
-                 1, undecided in 1; largest gain: x 13 (two); largest loss: -50 % (three)"]
+            [
+                "IOPS of queue compared with pid: better in 2 of 5 comparisons, worse in 1, the same \
+                 in 1, undecided in 1; largest gain: x 13 (two); largest loss: -50 % (three)"
+            ]
         );
     }
 
@@ -332,8 +334,10 @@ mod tests {
         let few = Comparison { too_few_seeds: true, ..cell("two", 9.0, Verdict::Undecided) };
         assert_eq!(
             sentences(&[open, few.clone()]),
-            ["IOPS of queue compared with pid: undecided in 1 of 2 cells, too few seeds for a \
-                 verdict in 1"]
+            [
+                "IOPS of queue compared with pid: undecided in 1 of 2 comparisons, too few seeds for \
+                 a verdict in 1"
+            ]
         );
         assert_eq!(few.change_and_verdict(), "+9.0 % too few seeds");
     }
@@ -351,13 +355,13 @@ mod tests {
         assert_eq!(more_seeds(&[cell("one", 3.0, Verdict::Better)], &[]), None);
         assert_eq!(
             said(&[Some(14)]).unwrap(),
-            "1 verdict on IOPS is undecided. 14 seeds would decide it, with a chance of 80 %, \
-             if effects and spreads are as measured"
+            "1 verdict on IOPS is undecided. 14 seeds in all would decide it, with a chance of 80 \
+             %, if effects and spreads are as measured"
         );
         assert_eq!(
             said(&[Some(131), Some(9), None, Some(5000)]).unwrap(),
-            "4 verdicts on IOPS are undecided. 140 seeds would decide 2 of them, and 9 seeds half \
-             of these, with a chance of 80 % for each verdict, if effects and spreads are as \
+            "4 verdicts on IOPS are undecided. 140 seeds in all would decide 2 of them, and 9 seeds \
+             half of these, with a chance of 80 % for each verdict, if effects and spreads are as \
              measured"
         );
         let few = Comparison { seeds_at_least: true, ..open(Some(6)) };

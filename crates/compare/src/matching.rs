@@ -302,7 +302,9 @@ impl<'a> MatchedTrials<'a> {
             for (seed, outcome) in seeds {
                 match outcome {
                     Ok(outcome) => kept.push(outcome),
-                    Err(reason) => left_out.push(format!("repeat {seed} of {name}: {reason}")),
+                    Err(reason) => {
+                        left_out.push(format!("repeat {seed} of {name}, left out: {reason}"));
+                    }
                 }
             }
         }
@@ -319,10 +321,10 @@ impl<'a> MatchedTrials<'a> {
                     self.baselines.push(theirs);
                     continue;
                 }
-                (Err(reason), _) => format!(" of {treatment}: {reason}"),
-                (_, Some(Err(reason))) => format!(" of {baseline}: {reason}"),
+                (Err(reason), _) => format!(" of {treatment}, left out: {reason}"),
+                (_, Some(Err(reason))) => format!(" of {baseline}, left out: {reason}"),
                 // Other comparisons may need a baseline's trials for longer.
-                (_, None) => format!(": {baseline} has no such seed"),
+                (_, None) => format!(", left out: {baseline} has no such seed"),
             };
             left_out.entry(reason).or_default().push(seed.to_string());
         }

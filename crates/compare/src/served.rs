@@ -41,8 +41,8 @@ pub fn served_otherwise(matched: &MatchedTrials) -> Option<String> {
         // On a machine's own disks, no two runs have the same trace.
         return (in_virtual_time && other > 0).then(|| {
             format!(
-                "the disks got other requests than the baseline's in {other} of {all}, with about \
-                 the same shares of the reads"
+                "in {other} of {all}, the requests at the disks differ from the baseline's; each \
+                 disk's share of the reads is about the same"
             )
         });
     };

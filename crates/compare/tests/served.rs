@@ -119,7 +119,7 @@ fn traces_say_whether_a_same_is_one_of_the_very_same_requests() {
     assert_eq!(remarks, ["the same: the disks had the same requests at the same times"]);
     let (verdict, remarks) = of_traces(&["a", "b", "c", "d"], &["a", "b", "x", "y"]);
     assert_eq!(verdict, "same");
-    let said = "the disks got other requests than the baseline's in 2 of 4 seeds, with about the \
-                same shares of the reads";
+    let said = "in 2 of 4 seeds, the requests at the disks differ from the baseline's; each \
+                disk's share of the reads is about the same";
     assert_eq!(remarks, [said]);
 }

@@ -210,10 +210,10 @@ impl Tally {
     }
 }
 
-/// Writes the counts as in `87 of 120 rows cannot be true, 1 implausible, 2 without a result`.
+/// Writes the counts as in `120 rows: 87 impossible, 1 implausible, 2 without a result`.
 impl std::fmt::Display for Tally {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} of {} cannot be true", self.cannot_be_true, count(self.rows, "row"))?;
+        write!(f, "{}: {} impossible", count(self.rows, "row"), self.cannot_be_true)?;
         if self.implausible > 0 {
             write!(f, ", {} implausible", self.implausible)?;
         }

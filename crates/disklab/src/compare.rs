@@ -367,7 +367,7 @@ pub fn print_more_seeds(
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let Some(more) = more else { return Ok(()) };
-    let end = if more.commands.is_empty() { "." } else { ". To add them:" };
+    let end = if more.commands.is_empty() { "." } else { ". To run those that are missing:" };
     screen.prose(&format!("{}{end}", more.sentence()), "", out)?;
     more.commands.iter().try_for_each(|command| Ok(writeln!(out, "  {command}")?))
 }

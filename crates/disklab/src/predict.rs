@@ -354,12 +354,11 @@ impl Prediction<'_> {
         }
         if !self.rankings.is_empty() {
             let same = self.rankings.iter().filter(|ranking| ranking.reversed.is_empty()).count();
-            let all = words::count(self.rankings.len(), "group");
-            let have = if same == 1 { "has" } else { "have" };
+            let all = words::count(self.rankings.len(), "combination");
             writeln!(
                 to,
-                "\nOf {all} of policies on the same disks and load, {same} {have} the predicted \
-                 order of IOPS."
+                "\nThe policies are in the predicted order of IOPS in {same} of {all} of disks and \
+                 load."
             )?;
         }
         Ok(())

@@ -337,15 +337,15 @@ fn against_mean(percent: f64, mean: f64, slowest: Option<f64>, is_possible: bool
     match (slowest.map(nanos), is_possible) {
         (None, _) => format!("too long for a mean of {mean}"),
         (Some(slowest), false) => format!(
-            "too short for a mean of {mean} or more: the slower requests would have to take \
-             {slowest} on average"
+            "too short for a mean of at least {mean}: the slower requests would have to take at \
+             least {slowest} on average"
         ),
         (Some(slowest), true) => {
             // 100 - 99.9 is no 0.1 in binary.
             let slower = ((100.0 - percent) * 1e6).round() / 1e6;
             format!(
-                "implausible: it is below half of the mean ({mean} or more), so the slowest \
-                 {slower} % of requests would have to take {slowest} on average"
+                "implausible: it is below half of the mean (at least {mean}), so the slowest \
+                 {slower} % of requests would have to take at least {slowest} on average"
             )
         }
     }

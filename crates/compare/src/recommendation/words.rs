@@ -49,7 +49,9 @@ impl Words<'_> {
         const FOR: &str = "for these disks and loads";
         let choice = self.choice;
         let Some(first) = choice.first() else {
-            return format!("No choice can be recommended {FOR}: none has a result in every cell");
+            return format!(
+                "No choice can be recommended {FOR}: none has a result in every comparison"
+            );
         };
         let name = answer::name(&first.candidate);
         let guess = if first.certainly_good + first.certainly_behind == 0 {
@@ -60,19 +62,19 @@ impl Words<'_> {
         if choice.makes_no_difference {
             let makes = if choice.is_certain() { "makes" } else { "seems to make" };
             return format!(
-                "Recommended {FOR}: {name}{guess}. The choice {makes} no difference: {} are \
-                 within {} % of the best in {}",
+                "The choice {makes} no difference {FOR}{guess}: {} are within {} % of the best in \
+                 {}. With nothing else to go by, take {name}",
                 named(choice.regrets.iter().map(|regret| regret.candidate.as_str())),
                 self.smallest_effect * 100.0,
-                self.all_cells(choice.judged)
+                all_comparisons(choice.judged)
             );
         }
         if choice.choice.is_some() {
             return format!("Recommended {FOR}: {name}{guess}. It is {}", self.record_of(first));
         }
         format!(
-            "No choice is best {FOR}{guess}: each is more than {} % behind another in some cell. \
-             {name} loses least: it is {}",
+            "No choice is best {FOR}{guess}: each is more than {} % behind another in some \
+             comparison. {name} loses least: it is {}",
             (self.smallest_effect * 100.0).max(10.0),
             self.record_of(first)
         )
@@ -99,14 +101,14 @@ impl Words<'_> {
         details
     }
 
-    /// Formats a regret: `best or equal to the best in 8 of 9 cells (the verdicts say so in 6);
-    /// worst case: ...`.
+    /// Formats a regret: `best or equal to the best in 8 of 9 comparisons (the verdicts say so in
+    /// 6); worst case: ...`.
     fn record_of(&self, regret: &Regret) -> String {
         let judged = regret.good + regret.behind;
         let places = match judged {
             1 => String::new(),
-            all if all == regret.good => format!(" in {}", self.all_cells(all)),
-            all => format!(" in {} of {}", regret.good, self.cells(all)),
+            all if all == regret.good => format!(" in {}", all_comparisons(all)),
+            all => format!(" in {} of {}", regret.good, comparisons(all)),
         };
         let verdicts = match regret.certainly_good {
             0 => String::new(),
@@ -117,7 +119,7 @@ impl Words<'_> {
         let worst = worst.map_or_else(String::new, |worst| format!("; {}", self.worst(worst)));
         match regret.good {
             0 if judged == 1 => format!("behind another choice{worst}"),
-            0 => format!("behind another choice in {}{worst}", self.all_cells(judged)),
+            0 => format!("behind another choice in {}{worst}", all_comparisons(judged)),
             _ => format!("best or equal to the best{places}{verdicts}{worst}"),
         }
     }
@@ -173,7 +175,7 @@ impl Words<'_> {
                 answer::name(&first.candidate),
                 self.record_of(first)
             ),
-            None => format!("No {axis} has a result in every cell"),
+            None => format!("No {axis} has a result in every comparison"),
         }
     }
 
@@ -184,12 +186,12 @@ impl Words<'_> {
         let name = answer::name(&first.candidate);
         let trials = self.trials_in_words();
         let head = if self.trials.1 < FEWEST {
-            format!("This is a guess from {trials}: fewer than {FEWEST} give no verdict")
+            format!("This is a guess from {trials}, which are too few for a verdict")
         } else {
             format!(
                 "In {open} of {}, {trials} do not decide whether another choice is better than \
                  {name}",
-                self.cells(self.choice.judged)
+                comparisons(self.choice.judged)
             )
         };
         let Some(number) = self.seeds_to_settle else { return Some(head) };
@@ -207,20 +209,17 @@ impl Words<'_> {
             (_, most) => count(most, self.noun),
         }
     }
+}
 
-    fn cells(&self, number: usize) -> String {
-        if self.is_of_one_metric {
-            count(number, "cell")
-        } else {
-            format!("{number} combinations of cell and metric")
-        }
-    }
+/// A comparison is a cell without the compared axis, and a metric.
+fn comparisons(number: usize) -> String {
+    count(number, "comparison")
+}
 
-    fn all_cells(&self, number: usize) -> String {
-        match number {
-            1 => "the only cell".to_owned(),
-            _ => format!("all {}", self.cells(number)),
-        }
+fn all_comparisons(number: usize) -> String {
+    match number {
+        1 => "the only comparison".to_owned(),
+        _ => format!("all {}", comparisons(number)),
     }
 }
 
@@ -240,7 +239,7 @@ fn parts(choice: &Choice) -> Option<String> {
                 None => (none(), format!(" ({} loses least)", answer::name(&first.candidate))),
             },
             (None, None) => {
-                ("nothing".to_owned(), " (no choice has a result in every cell)".to_owned())
+                ("nothing".to_owned(), " (no choice has a result in every comparison)".to_owned())
             }
         };
         groups.entry(said).or_default().push(value);
@@ -253,8 +252,8 @@ fn parts(choice: &Choice) -> Option<String> {
     Some(format!("{axis}: {}", groups.join("; ")))
 }
 
-/// Formats missing results: `devid has no result in 2 cells (hdd-raid1, randread-4k-qd1 and others)
-/// and cannot be recommended`.
+/// Formats missing results: `devid has no result in 2 comparisons (hdd-raid1, randread-4k-qd1 and
+/// others) and cannot be recommended`.
 fn lacking(regret: &Regret) -> Option<String> {
     let first = regret.without_result.first()?;
     let place = if first.0.is_empty() { "all".to_owned() } else { answer::values(first) };
@@ -262,7 +261,7 @@ fn lacking(regret: &Regret) -> Option<String> {
     Some(format!(
         "{} has no result in {} ({place}{more}) and cannot be recommended",
         answer::name(&regret.candidate),
-        count(regret.without_result.len(), "cell")
+        comparisons(regret.without_result.len())
     ))
 }
 

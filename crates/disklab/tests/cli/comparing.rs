@@ -93,7 +93,7 @@ fn a_value_is_recommended_with_its_cost() {
     // Every format begins with the answer, except CSV, which has rows only, and the format of
     // MMTests.
     let answer = "Recommended for these disks and loads: round-robin:4096. It is best or \
-                  equal to the best in all 2 cells";
+                  equal to the best in all 2 comparisons";
     let text = |format: &str| run(here.path(), &["compare", "eight", "--format", format]).out;
     assert!(text("table").starts_with(answer), "{}", text("table"));
     assert!(text("markdown").starts_with(&format!("**{answer}")), "{}", text("markdown"));
@@ -134,7 +134,8 @@ fn too_few_seeds_are_said_to_be() {
     assert!(said.contains(settling), "{settling}: {said}");
     assert_eq!(said.matches("disklab run --resume").count(), 1, "{said}");
     assert_eq!(report["more_seeds"]["commands"], serde_json::json!([command]), "{report}");
-    assert!(compare.out.contains("seed 1 of devid: the guest kernel panicked"), "{}", compare.out);
+    let why = "seed 1 of devid, left out: the guest kernel panicked";
+    assert!(compare.out.contains(why), "{}", compare.out);
     for (arguments, message) in [
         (&["compare", "no-such"][..], "no-such"),
         (&["compare", fixture::NAME, "--alpha", "2"], "out of range (more than 0, less than 1)"),

@@ -61,7 +61,7 @@ fn a_text_and_a_picture() {
     let text = run(here.path(), &["report", "eight", "--format", "markdown", "-o", "-"]);
     assert_eq!((text.status, text.err.as_str()), (Some(0), ""));
     assert!(
-        text.out.contains("round-robin:4096 compared with pid: better in 2 of 2 cells"),
+        text.out.contains("round-robin:4096 compared with pid: better in 2 of 2 comparisons"),
         "{}",
         text.out
     );
@@ -123,7 +123,7 @@ fn runs_against_a_run() {
     fixture::seeds_record(here.path(), "after", 5, 1.1);
     let text = run(here.path(), &["report", "before", "after", "--format", "markdown", "-o", "-"]);
     assert!(
-        text.out.contains("IOPS of after compared with before: worse in 6 of 6 cells"),
+        text.out.contains("IOPS of after compared with before: worse in 6 of 6 comparisons"),
         "{}",
         text.out
     );

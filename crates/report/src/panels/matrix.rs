@@ -216,7 +216,8 @@ fn number(value: Option<f64>) -> Option<String> {
     })
 }
 
-/// Returns true if a remark such as `seed 3 of queue: reason` repeats `seed 3: failed: reason`.
+/// Returns true if a remark such as `seed 3 of queue, left out: reason` repeats `seed 3: failed:
+/// reason`.
 fn repeats(remark: &str, failures: &[TrialFailure]) -> bool {
     let reason = remark.split_once(": ").map_or(remark, |(_, reason)| reason);
     let to_come = reason == "has not run" && failures.iter().any(|failure| !failure.failed);
