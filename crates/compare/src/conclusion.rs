@@ -214,8 +214,8 @@ impl MoreSeeds {
             if half < seeds { format!(", and {half} seeds half of these") } else { String::new() };
         let each = if self.verdicts.0 == 1 { "" } else { " for each verdict" };
         format!(
-            "{head}. {seeds} seeds in all would decide {what}{half}, with a chance of {:.0} %{each}, \
-             if effects and spreads are as measured",
+            "{head}. {seeds} seeds in all would decide {what}{half}, with a chance of {:.0} \
+             %{each}, if effects and spreads are as measured",
             disklab_stats::PLANNED_POWER * 100.0
         )
     }
@@ -322,8 +322,8 @@ mod tests {
         assert_eq!(
             sentences(&cells),
             [
-                "IOPS of queue compared with pid: better in 2 of 5 comparisons, worse in 1, the same \
-                 in 1, undecided in 1; largest gain: x 13 (two); largest loss: -50 % (three)"
+                "IOPS of queue compared with pid: better in 2 of 5 comparisons, worse in 1, the \
+                 same in 1, undecided in 1; largest gain: x 13 (two); largest loss: -50 % (three)"
             ]
         );
     }
@@ -335,8 +335,8 @@ mod tests {
         assert_eq!(
             sentences(&[open, few.clone()]),
             [
-                "IOPS of queue compared with pid: undecided in 1 of 2 comparisons, too few seeds for \
-                 a verdict in 1"
+                "IOPS of queue compared with pid: undecided in 1 of 2 comparisons, too few seeds \
+                 for a verdict in 1"
             ]
         );
         assert_eq!(few.change_and_verdict(), "+9.0 % too few seeds");
@@ -360,8 +360,8 @@ mod tests {
         );
         assert_eq!(
             said(&[Some(131), Some(9), None, Some(5000)]).unwrap(),
-            "4 verdicts on IOPS are undecided. 140 seeds in all would decide 2 of them, and 9 seeds \
-             half of these, with a chance of 80 % for each verdict, if effects and spreads are as \
+            "4 verdicts on IOPS are undecided. 140 seeds in all would decide 2 of them, and 9 \
+             seeds half of these, with a chance of 80 % for each verdict, if effects and spreads are as \
              measured"
         );
         let few = Comparison { seeds_at_least: true, ..open(Some(6)) };
