@@ -321,10 +321,8 @@ mod tests {
         ];
         assert_eq!(
             sentences(&cells),
-            [
-                "IOPS of queue compared with pid: better in 2 of 5 comparisons, worse in 1, the \
-                 same in 1, undecided in 1; largest gain: x 13 (two); largest loss: -50 % (three)"
-            ]
+            ["IOPS of queue compared with pid: better in 2 of 5 comparisons, worse in 1, the \
+                 same in 1, undecided in 1; largest gain: x 13 (two); largest loss: -50 % (three)"]
         );
     }
 
@@ -334,10 +332,8 @@ mod tests {
         let few = Comparison { too_few_seeds: true, ..cell("two", 9.0, Verdict::Undecided) };
         assert_eq!(
             sentences(&[open, few.clone()]),
-            [
-                "IOPS of queue compared with pid: undecided in 1 of 2 comparisons, too few seeds \
-                 for a verdict in 1"
-            ]
+            ["IOPS of queue compared with pid: undecided in 1 of 2 comparisons, too few seeds \
+                 for a verdict in 1"]
         );
         assert_eq!(few.change_and_verdict(), "+9.0 % too few seeds");
     }
@@ -361,8 +357,8 @@ mod tests {
         assert_eq!(
             said(&[Some(131), Some(9), None, Some(5000)]).unwrap(),
             "4 verdicts on IOPS are undecided. 140 seeds in all would decide 2 of them, and 9 \
-             seeds half of these, with a chance of 80 % for each verdict, if effects and spreads are as \
-             measured"
+             seeds half of these, with a chance of 80 % for each verdict, if effects and spreads are \
+             as measured"
         );
         let few = Comparison { seeds_at_least: true, ..open(Some(6)) };
         assert_eq!(few.seeds_in_words().unwrap(), "at least 6 seeds");
