@@ -357,8 +357,8 @@ mod tests {
         assert_eq!(
             said(&[Some(131), Some(9), None, Some(5000)]).unwrap(),
             "4 verdicts on IOPS are undecided. 140 seeds in all would decide 2 of them, and 9 \
-             seeds half of these, with a chance of 80 % for each verdict, if effects and spreads are \
-             as measured"
+             seeds half of these, with a chance of 80 % for each verdict, if effects and \
+             spreads are as measured"
         );
         let few = Comparison { seeds_at_least: true, ..open(Some(6)) };
         assert_eq!(few.seeds_in_words().unwrap(), "at least 6 seeds");
