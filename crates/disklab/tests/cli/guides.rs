@@ -6,7 +6,7 @@
 //! line `...` stands for any lines, `[..]` for any text within a line. A block that begins with
 //! ```` ```KIND file=NAME ```` is written to that file. Commands that this test does not run, since
 //! they want disks or a cluster, stand in blocks that begin with ```` ```sh ````; a comment above
-//! says why.
+//! says why. `python/tests/test_guide.py` runs the Python session of `python.md`.
 //!
 //! `DISKLAB_GUIDES=write` puts what the commands print now into the guides.
 
