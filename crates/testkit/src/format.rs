@@ -1,8 +1,9 @@
 //! The tables of docs/FORMAT.md, and their comparison with the code that reads the files.
 //!
 //! A table of keys has `key` or ``key of `[table]` `` at the head of its first column, and columns
-//! `form`, `default` and `range`. [`compare`] changes one key of a valid file at a time, and reads
-//! the file with the code's own reader. [`fields`] returns the names that serde reads.
+//! `form`, `default` and `meaning`, and mostly `range`. [`compare`] refuses a row without a meaning.
+//! It changes one key of a valid file at a time, and reads the file with the code's own reader.
+//! [`fields`] returns the names that serde reads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
@@ -118,7 +119,10 @@ pub fn compare(heading: &str, files: &[&str], read: Read<'_>) -> usize {
     let rows: Vec<FormatRow> =
         rows(heading).into_iter().filter(|row| row.head.split(' ').next() == Some("key")).collect();
     assert!(!rows.is_empty(), "docs/FORMAT.md has no tables of keys below {heading}");
-    let mut wrong: Vec<String> = Vec::new();
+    let unexplained = rows.iter().filter(|row| row.cell("meaning").is_empty());
+    let unexplained = unexplained.map(|row| (row.cell(row.head), row.head));
+    let mut wrong: Vec<String> =
+        unexplained.map(|(key, head)| format!("{key} of `{head}` has no meaning")).collect();
     for file in files {
         wrong.extend(read(file).err().map(|mistakes| format!("{mistakes} in\n{file}")));
     }
