@@ -1,10 +1,10 @@
-# `make demo` shows what disklab does, `make test` checks all of it. On a bare Debian machine both
-# fetch what is missing first (install/needs), or say what to type.
+# `make demo` shows what disklab does, and `make test` runs the tests. On a bare Debian machine,
+# both first install the packages that are missing (install/needs), or print the command that does.
 
 PREFIX  ?= /usr/local
 DISKLAB := $(or $(CARGO_TARGET_DIR),target)/release/disklab
 SHARE   := $(DESTDIR)$(PREFIX)/share/disklab
-# A part that fails is a failure whatever reads what it prints.
+# With pipefail, a recipe fails if any command of a pipe fails.
 SHELL      := bash
 .SHELLFLAGS := -o pipefail -c
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
@@ -20,10 +20,10 @@ demo: build
 	$(DISKLAB) kernel build
 	$(DISKLAB) run lab/suites/read-policy-quick.toml
 
-# Everything is compiled first. Then two lanes run side by side, twice: the guest kernels beside
-# what needs none, and cargo's tests beside those of the Python package. Most tests wait for one
-# guest, which is one thread. The tests have all that they want, so that none is left out but for a
-# reason that it prints.
+# Everything is compiled first. Then two things run side by side, twice: builds of guest kernels
+# beside checks that need no kernel, and cargo's tests beside those of the Python package. Most
+# tests wait for one guest, which is one thread. install/needs installs what the tests need; a test
+# that is skipped all the same prints the reason.
 test: export PATH := /usr/lib/ccache:$(PATH)
 test:
 	@install/needs test
@@ -40,8 +40,8 @@ test:
 	for what in $$failed; do $(FAILURES) $(TESTED)/$$what.log; done; \
 	test -z "$$failed" || { echo make: failed: $$failed >&2; false; }
 
-# Runs a part of `make test`, and keeps what it prints, how long it took, and whether it failed: the
-# others run all the same.
+# Runs a part of `make test`. A log keeps its output and its time, and a file NAME.failed its
+# failure, so that the other parts run all the same.
 PART := $(MAKE) --no-print-directory PROFILE=dev part-
 part-%:
 	@began=$$(date +%s); \
@@ -52,19 +52,19 @@ part-%:
 # The wheel's build replaces the program, which cargo's tests run beside the Python package's.
 part-test-python: MADE := --assume-old=wheel
 
-# What each part printed, and what of it is worth reading again below pages of other lines: what
-# tests said that failed.
+# The folder of the logs, and the command that prints the messages of failed tests again, below
+# pages of other lines.
 TESTED   := $(or $(CARGO_TARGET_DIR),target)/tested
 FAILURES := sed -nE \
 	-e '/^(failures:|=+ FAILURES =+)$$/,/^(test result:|=+ .* in [0-9.]+s)/p' \
 	-e '/^(error|warning)/,/^$$/p'
 
-# The series of kernels that tests boot; tests that need one only take the first.
+# The series of kernels that tests boot. Tests that need only one take the first.
 SERIES ?= 7.3 7.2
 
-# What `make test` is made of, whichever of them fails; it has seen to what they need. The guest
-# kernels: one of each series, and the newest with mainline's btrfs, of which ccache compiles only
-# btrfs. The wheel's build replaces the program meanwhile: the link does not change.
+# Builds the guest kernels that the tests boot: one of each series, and the newest with mainline's
+# btrfs, of which ccache compiles only btrfs. The link in $(TESTED) keeps the program, which the
+# wheel's build replaces meanwhile.
 test-kernels: export DISKLAB_HOME := $(CURDIR)
 test-kernels:
 	set -e; for series in $(SERIES); do $(TESTED)/disklab kernel build --kernel $$series; done
@@ -74,8 +74,9 @@ test-rust:
 	DISKLAB_TEST_SERIES="$(SERIES)" DISKLAB_NEED_GUEST=1 DISKLAB_NEED_BROWSER=1 \
 		cargo test --workspace --no-fail-fast
 
-# Tests with guests of Linux 6.12, which `make test` leaves out for their time. Four are skipped:
-# three expect numbers of later kernels, and one traces the kernel, which traces its own programs.
+# Runs the tests with guests on Linux 6.12, which `make test` leaves out to save time. Four are
+# skipped: three expect numbers of later kernels, and one traces the kernel, which traces its own
+# programs.
 test-6.12: export PATH := /usr/lib/ccache:$(PATH)
 test-6.12: export DISKLAB_HOME := $(CURDIR)
 test-6.12:
@@ -87,13 +88,13 @@ test-6.12:
 		--skip a_cache_answers_for_its_disks --skip defrag_moves_data \
 		--skip reads_and_writes_are_told_apart --skip no_file_of_the_host_is_read_unseen
 
-# By the xtask of the tests' build: `cargo xtask` would compile another one, optimised.
+# Runs the fuzzers with the xtask of the tests' build; `cargo xtask` would compile an optimised one.
 test-fuzz:
 	cargo build --workspace
 	$(TARGET)/debug/xtask fuzz
 
-# The program with all that it needs, and the Python package, in one file for pip:
-# target/wheel/*.whl.
+# Makes target/wheel/*.whl, one file for pip: the program with all that it needs, and the Python
+# package.
 PROFILE ?= release
 TARGET  := $(or $(CARGO_TARGET_DIR),target)
 BUILT   := $(TARGET)/$(if $(filter dev,$(PROFILE)),debug,release)
@@ -107,7 +108,7 @@ wheel:
 	cd python && $(abspath $(TARGET))/python/bin/maturin build --quiet --profile $(PROFILE) \
 		--out $(abspath $(WHEEL))
 
-# The wheel in a bare environment, and the package on clusters of this machine.
+# Tests the wheel in a bare environment, and the package on clusters on this machine.
 test-python: wheel
 	DISKLAB_NEED_GUEST=1 DISKLAB_WHEEL=$$(echo $(WHEEL)/*.whl) \
 		DISKLAB_PROGRAM=$(CURDIR)/$(BUILT)/disklab \
@@ -116,40 +117,40 @@ test-python: wheel
 	$(TARGET)/python/bin/ruff format --check python
 	cd python && $(abspath $(TARGET))/python/bin/mypy
 
-# Mutated kernels, and whether `disklab compare` sees them: three broken trees and 20 mutations of
-# btrfs's read policies, built in one tree.
+# Tests whether `disklab compare` sees mutated kernels: three broken trees, and 20 mutations of
+# btrfs's read policies that are built in one tree.
 test-mutants: export PATH := /usr/lib/ccache:$(PATH)
 test-mutants: build
 	$(DISKLAB) kernel build
 	guest-kernel/mutants/mutants.py --program $(abspath $(DISKLAB)) --work $(TARGET)/mutants
 
-# docs/seek-ratio.ipynb, run again from the sweep on.
+# Runs docs/seek-ratio.ipynb again, from the sweep on.
 notebook: wheel
 	$(TARGET)/python/bin/pip --quiet install matplotlib nbconvert ipykernel
 	PATH=$(abspath $(TARGET))/python/bin:$$PATH DISKLAB_PROGRAM=$(CURDIR)/$(BUILT)/disklab \
 		PYTHONPATH=$(CURDIR)/python/src \
 		jupyter nbconvert --to notebook --execute --inplace docs/seek-ratio.ipynb
 
-# The report's panels are found by the build and not by a `mod`, so that cargo does not see them.
+# The build finds the report's panels without a `mod`, so cargo fmt does not see them.
 lint:
 	cargo fmt --all --check
 	rustfmt --check --edition 2024 crates/report/src/panels/*.rs
 	cargo clippy --workspace --all-targets -- -D warnings
 	install/deny
 
-# A release in target/dist: a tarball, a Debian package and a wheel, each with a built kernel.
+# Makes a release in target/dist: a tarball, a Debian package and a wheel, each with a built kernel.
 dist:
 	@install/needs
 	@install/python
 	cargo build --profile $(PROFILE) --package disklab --package disklab-guest
 	DISKLAB=$(BUILT)/disklab install/dist
 
-# The release as it is for somebody who has only the file.
+# Tests the release as a user has it, from the files alone.
 test-dist: dist
 	install/try-release $(TARGET)/dist/*.deb $(TARGET)/dist/*-linux.tar.xz $(TARGET)/dist/*.whl
 
-# After `make build`; needs no cargo, so that root, who may have none, can do it. KERNEL is the
-# folder of a built kernel that is to be installed too.
+# Installs the program after `make build`. It needs no cargo, which root may not have. KERNEL names
+# the folder of a built kernel, to install it too.
 install:
 	@test -x $(DISKLAB) || { echo "make: $(DISKLAB) is not there; run 'make build' first" >&2; false; }
 	install -D $(DISKLAB) $(DESTDIR)$(PREFIX)/bin/disklab
