@@ -1,9 +1,9 @@
 //! The tables of docs/FORMAT.md, and their comparison with the code that reads the files.
 //!
 //! A table of keys has `key` or ``key of `[table]` `` at the head of its first column, and columns
-//! `form`, `default` and `meaning`, and mostly `range`. [`compare`] refuses a row without a meaning.
-//! It changes one key of a valid file at a time, and reads the file with the code's own reader.
-//! [`fields`] returns the names that serde reads.
+//! `form`, `default` and `meaning`, and mostly `range`. [`compare`] refuses a row that has no
+//! meaning. It changes one key of a valid file at a time, and reads the file with the code's own
+//! reader. [`fields`] returns the names that serde reads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
