@@ -1,8 +1,9 @@
 //! The disks of a machine, the controller that some of them share, and the machine's own time.
 //!
-//! A disk by itself knows nothing of others. What they share is around them: a controller's link
-//! takes data of reads as the disks send it, one after another, and data of writes before the disks
-//! get it. Around that is the host ([`HostPath`]), through which all requests and answers go.
+//! A disk model knows nothing of other disks; this file models what they share. A controller's link
+//! carries the data of reads as the disks send it, one transfer after another, and the data of
+//! writes before the disks get it. All requests and completions pass through the host
+//! ([`HostPath`]) outside the controller.
 
 use std::collections::VecDeque;
 
@@ -15,12 +16,13 @@ use crate::host_path::HostPath;
 use crate::port::earlier;
 use crate::{Completion, Counters, Disk, Op, Request};
 
-/// All disks of a machine. Time runs as in [`Disk`]. A clone goes on by itself: see [`Disk::copy`].
+/// All disks of a machine. Time runs as in [`Disk`]. A clone is independent of the original (see
+/// [`Disk::copy`]).
 #[derive(Clone)]
 pub struct Bank {
     disks: AttachedDisks,
     host: Option<(HostPath, HostLaw)>,
-    /// The completions of the disks, while the host takes them over; reused.
+    /// Scratch space for completions on their way from the disks to the host.
     fresh: Vec<(usize, Completion)>,
 }
 
@@ -29,15 +31,15 @@ pub struct Bank {
 struct AttachedDisks {
     disks: Vec<BankDisk>,
     shared: Option<SharedController>,
-    /// The completions of one disk, while they are passed on; reused.
+    /// Scratch space for the completions of one disk.
     fresh: Vec<Completion>,
 }
 
 struct BankDisk {
     disk: Box<dyn Disk>,
     next: Option<Nanos>,
-    /// By id of its requests, which are small: bytes of reads under way. Of disks behind the
-    /// controller.
+    /// Bytes of each read under way, by the id of the request; ids are small. Used only for disks
+    /// behind the controller.
     reads: Vec<Bytes>,
 }
 
@@ -47,20 +49,21 @@ impl Clone for BankDisk {
     }
 }
 
-/// The controller, and what is on its way through it.
+/// The controller, with the transfers and completions on their way through it.
 #[derive(Clone)]
 struct SharedController {
-    /// The first so many disks are behind it.
+    /// Number of disks behind the controller; they are the first ones.
     behind: usize,
     from_disks: LinkDirection,
     to_disks: LinkDirection,
-    /// Writes whose data is not through yet: when it will be; in that order.
+    /// Writes whose data has not passed the link yet, in order of the time (first field) at which
+    /// it will have passed.
     waiting: VecDeque<(Nanos, usize, Request)>,
-    /// The completions that are certain, in order of time.
+    /// Completions that are certain, in order of time.
     ended: VecDeque<(usize, Completion)>,
 }
 
-/// A direction of the link, which carries one transfer at a time.
+/// One direction of the link, which carries one transfer at a time.
 #[derive(Clone)]
 struct LinkDirection {
     rate: Rate,
@@ -68,8 +71,8 @@ struct LinkDirection {
 }
 
 impl LinkDirection {
-    /// Data that comes in piecemeal, from `started` at the earliest and the last of it at `at`, and
-    /// is passed on as it comes.
+    /// Passes data on as it comes from a disk: not before `started`, with the last of it at `at`.
+    /// Returns the time at which the transfer ends.
     fn along(&mut self, started: Nanos, at: Nanos, bytes: Bytes) -> Nanos {
         self.free = self.free.max(started).saturating_add(self.rate.time_for(bytes)).max(at);
         self.free
@@ -77,7 +80,8 @@ impl LinkDirection {
 }
 
 impl Bank {
-    /// `controller`: what the first so many disks are behind.
+    /// Builds a bank of `disks`. `controller` holds a controller and the number of disks behind it,
+    /// which are the first ones.
     pub fn new(
         disks: Vec<Box<dyn Disk>>,
         controller: Option<(Controller, usize)>,
@@ -88,8 +92,8 @@ impl Bank {
         Self { disks, host, fresh: Vec::new() }
     }
 
-    /// `disk` counts from 0, in the order given to [`Bank::new`]; one that is not there is a
-    /// mistake of the caller's.
+    /// Submits a request to `disk`, which counts from 0 in the order given to [`Bank::new`]. An
+    /// index beyond the last disk is an error of the caller.
     pub fn submit(&mut self, now: Nanos, disk: usize, request: Request) {
         self.pass(now);
         match &mut self.host {
@@ -102,15 +106,15 @@ impl Bank {
         }
     }
 
-    /// Returns the earliest [`Disk::next_event`] of all disks, or when the host does something.
+    /// Returns the earliest of each disk's [`Disk::next_event`] and the host's next action.
     pub fn next_event(&self) -> Option<Nanos> {
         let host = self.host.as_ref().and_then(|(path, _)| path.next_event());
         earlier(host, self.disks.next_event())
     }
 
-    /// Appends everything that completes at or before `now` to `done`, with its disk: disk by disk,
-    /// each in order of completion; where there is a controller or a host, all in order of
-    /// completion.
+    /// Appends everything that completes at or before `now` to `done`, each with its disk. With a
+    /// controller or a host, all are in order of completion. Without either they come disk by disk,
+    /// each disk's in order of completion.
     pub fn advance(&mut self, now: Nanos, done: &mut Vec<(usize, Completion)>) {
         self.pass(now);
         match &mut self.host {
@@ -130,15 +134,15 @@ impl Bank {
         self.disks.disks.iter().map(|slot| slot.disk.counters())
     }
 
-    /// Returns each disk with a violation, and that: see [`Disk::violation`]. A violation of the
-    /// host's time comes with the disk whose request it was.
+    /// Returns the index of each disk that has a violation, and its text (see [`Disk::violation`]).
+    /// A violation of the host's times is reported with the disk whose request it concerns.
     pub fn violations(&self) -> impl Iterator<Item = (usize, &str)> {
         let disks = self.disks.disks.iter().enumerate();
         let disks = disks.filter_map(|(index, slot)| Some((index, slot.disk.violation()?)));
         disks.chain(self.host.as_ref().and_then(|(_, law)| law.violation()))
     }
 
-    /// With a host: what happens up to `now`, in the order in which it does.
+    /// Lets everything happen up to `now`, in order of time. Does nothing if the bank has no host.
     fn pass(&mut self, now: Nanos) {
         let Self { disks, host: Some((path, _)), fresh } = self else { return };
         loop {
@@ -183,7 +187,7 @@ impl AttachedDisks {
                     return;
                 }
                 Op::Read => self.disks[disk].remember(request.id, bytes),
-                // No data goes over the link.
+                // These send no data over the link.
                 Op::Flush | Op::Discard | Op::WriteZeroes => {}
             }
         }
@@ -214,7 +218,8 @@ impl AttachedDisks {
         }
     }
 
-    /// With a controller: what happens up to `now`, in the order in which it does.
+    /// Lets everything happen up to `now`, in order of time. Does nothing if there is no
+    /// controller.
     fn pass(&mut self, now: Nanos) {
         let Self { disks, shared: Some(shared), fresh } = self else { return };
         loop {
@@ -242,7 +247,8 @@ impl AttachedDisks {
 }
 
 impl SharedController {
-    /// A disk has done a request; of a read it has sent so many bytes.
+    /// Takes over the completion of a disk. `bytes` is the data that the disk sent for a read, and
+    /// 0 otherwise.
     fn sent(&mut self, disk: usize, mut completion: Completion, bytes: Bytes) {
         if bytes > Bytes::ZERO {
             completion.at = self.from_disks.along(completion.started, completion.at, bytes);
@@ -272,7 +278,8 @@ impl BankDisk {
         self.reads[id] = bytes;
     }
 
-    /// Returns the bytes of a read behind the controller, and 0 for any other request.
+    /// Removes a request and returns the bytes of a read behind the controller, or 0 for any other
+    /// request.
     fn forget(&mut self, id: u32) -> Bytes {
         self.reads.get_mut(id as usize).map(std::mem::take).unwrap_or_default()
     }
@@ -309,7 +316,8 @@ mod tests {
         Request { id, op, sector: 0, sectors, fua: false }
     }
 
-    /// Disk, id and time of all that is under way, ms.
+    /// Runs the bank until nothing is under way; returns disk, id and time in ms of each
+    /// completion.
     fn run(bank: &mut Bank) -> Vec<(usize, u32, f64)> {
         let mut done = Vec::new();
         while let Some(now) = bank.next_event() {
@@ -330,13 +338,14 @@ mod tests {
 
     #[test]
     fn reads_of_several_disks_share_what_it_moves() {
-        // Also after it had nothing to do for a second.
+        // The second start shows the same after an idle second.
         for start in [0.0, 1_000.0] {
             let mut bank = bank(4, Some((200, 100)));
             for disk in 0..4 {
                 bank.submit(Nanos::from_millis(start as u64), disk, request(3, Op::Read, MIB));
             }
-            // 5 ms each, one after another, the first as it comes; together 200 MiB/s.
+            // Each takes 5 ms, one after another, the first as it comes; together they reach 200
+            // MiB/s.
             let wanted = [5.0, 10.0, 15.0, 20.0].map(|at| start + at);
             assert_eq!(run(&mut bank), [0, 1, 2, 3].map(|disk| (disk, 3, wanted[disk])));
         }
@@ -358,7 +367,8 @@ mod tests {
         assert_eq!(run(&mut bank), [(1, 1, 1.0), (0, 0, 6.0), (1, 0, 11.0)]);
     }
 
-    /// A bank of one disk of 50 us that serves 32 requests at once, in this host.
+    /// Returns a bank of one disk behind this host. The disk takes 50 us and serves 32 requests at
+    /// once.
     fn behind(host: HostTime) -> Bank {
         Bank::new(vec![constant(50)], None, Some(host))
     }
@@ -375,8 +385,8 @@ mod tests {
             bank.submit(Nanos::ZERO, 0, request(id, Op::Read, 8));
         }
         assert_eq!(run(&mut bank), [0, 1, 2].map(|id| (0, id, 0.063)), "all at once");
-        // A core of 10 us each way is used within these times, and makes those wait that come
-        // meanwhile.
+        // A core that takes 10 us each way works within these times, and requests that come
+        // meanwhile wait.
         let mut bank = behind(host(15, 12, Some(50_000)));
         for id in 0..3 {
             bank.submit(Nanos::ZERO, 0, request(id, Op::Read, 8));
@@ -384,7 +394,7 @@ mod tests {
         assert_eq!(run(&mut bank), [(0, 0, 0.077), (0, 1, 0.087), (0, 2, 0.097)]);
     }
 
-    /// At any depth, with reads and writes on two disks.
+    /// The rate is checked at three depths, with reads and writes on two disks.
     #[test]
     fn a_core_does_so_many_requests_a_second() {
         for (depth, wanted) in [(1, 1e6 / 70.0), (4, 4e6 / 70.0), (16, 100_000.0)] {

@@ -1,11 +1,12 @@
 //! A memory card or an eMMC.
 //!
-//! One command after another, each done when it is on the medium. The flash is managed by
-//! allocation units. To write to one, the card opens it: new pages go to an erased unit, and when
-//! the old one is closed (another is opened and too many are open, or the order in it is broken),
-//! what was not written anew is copied over. So writing in order costs what the speed class says,
-//! and a small write to a unit that is not open costs the copy of a unit: how the field measured
-//! cards (A. Bergmann, "Optimizing Linux with cheap flash drives", LWN 2011; flashbench).
+//! A card serves one command after another, each of which is done when it is on the medium. Flash
+//! is managed by allocation units. To write to a unit, the card opens it: new pages go to an erased
+//! unit. The card closes the old one when it opens another and too many are open, or when pages
+//! come out of order. Then it copies the pages that were not written anew. Sequential writing
+//! therefore has the rate of the speed class, and a small write to a unit that is not open costs
+//! the copy of a unit, as measurements of cards show (A. Bergmann, "Optimizing Linux with cheap
+//! flash drives", LWN 2011; flashbench).
 
 use std::ops::Range;
 
@@ -21,13 +22,14 @@ use crate::{Completion, Counters, Op, Request};
 pub(crate) struct CardDisk {
     model: Card,
     port: Port,
-    /// The command before is done.
+    /// Time at which the previous command is done.
     free: Nanos,
-    /// Written last is last.
+    /// Open units, the one written last at the end.
     open: Vec<OpenUnit>,
-    /// The vectors of closed units, to be used again.
+    /// The vectors of closed units, kept for reuse.
     spare: Vec<Vec<bool>>,
-    /// By allocation unit: nothing in it is of interest, so that closing it copies nothing.
+    /// For each allocation unit, whether all its data was discarded, so that closing it copies
+    /// nothing.
     trimmed: Vec<bool>,
     bytes: u64,
     counters: Counters,
@@ -36,11 +38,11 @@ pub(crate) struct CardDisk {
 #[derive(Clone)]
 struct OpenUnit {
     unit: u64,
-    /// By page: written anew.
+    /// For each page of the unit, whether it was written since the unit was opened.
     written: Vec<bool>,
-    /// Pages of the erased unit that are used up.
+    /// Pages of the erased unit that are used.
     used: u64,
-    /// Behind what was written last, in bytes of the unit.
+    /// Offset in the unit, in bytes, behind the last byte written.
     next: u64,
 }
 
@@ -48,7 +50,7 @@ impl CardDisk {
     pub fn new(model: &Card, bytes: Bytes) -> Self {
         let units = bytes.0.div_ceil(model.allocation_unit.0);
         Self {
-            // The bus is in the rates.
+            // The model's rates include the bus.
             port: Port::new(PortSpeed { queued_flush: true, ..PortSpeed::default() }),
             free: Nanos::ZERO,
             open: Vec::with_capacity(model.open_units as usize + 1),
@@ -97,7 +99,7 @@ impl CardDisk {
         time
     }
 
-    /// Writes these bytes of a unit.
+    /// Writes these bytes of a unit, given as offsets in it, and returns the time that this takes.
     fn write_to(&mut self, unit: u64, bytes: Range<u64>) -> Nanos {
         let page = self.model.page.0;
         let pages = bytes.start / page..bytes.end.div_ceil(page);
@@ -127,12 +129,13 @@ impl CardDisk {
         time + self.copy(unit, copied) + self.model.write_rate.time_for(self.model.page) * count
     }
 
-    /// Whether an open unit takes these bytes, so many pages, without a copy of the whole.
+    /// Returns whether an open unit can take these bytes, which are `pages` pages, without a copy
+    /// of the whole unit.
     fn takes(&self, open: &OpenUnit, bytes: &Range<u64>, pages: u64) -> bool {
         if self.model.any_order {
             (open.used + pages) * self.model.page.0 <= self.model.allocation_unit.0
         } else {
-            // The page written last may be written on.
+            // Writing may continue in the page written last.
             bytes.start >= open.next
         }
     }
@@ -145,7 +148,8 @@ impl CardDisk {
         self.open.push(OpenUnit { unit, written, used: 0, next: 0 });
     }
 
-    /// Copies what was not written anew, and erases the unit that it was in.
+    /// Copies the pages of a unit that were not written anew, erases the old unit, and returns the
+    /// time that this takes.
     fn close(&mut self, index: usize) -> Nanos {
         let OpenUnit { unit, written, .. } = self.open.remove(index);
         let anew = written.iter().filter(|&&written| written).count() as u64;

@@ -1,5 +1,5 @@
-//! A disk whose every request takes the same time, whatever and wherever it is: for theory, and for
-//! measuring what is not the disk.
+//! A disk on which every request takes the same time, whatever its size and place. It serves to
+//! test theory, and to measure everything that is not the disk.
 
 use std::collections::VecDeque;
 
@@ -8,21 +8,21 @@ use disklab_units::Nanos;
 
 use crate::{Completion, Counters, Disk, Op, Request};
 
-/// `servers` requests are in service at a time, for `latency` each; the others wait in the order of
-/// their submission.
+/// A disk that serves `servers` requests at a time, for `latency` each. The others wait in the
+/// order of their submission.
 ///
-/// Because all take equally long, they also finish in that order, and the time of completion is
-/// known at submission.
+/// Because all requests take equally long, they also complete in that order, and the time of
+/// completion is known at submission.
 #[derive(Clone, Default)]
 pub(crate) struct ConstantDisk {
     latency: Nanos,
     servers: usize,
-    /// Submitted and not delivered, in order of completion.
-    /// With what is counted of each. A whole request would make the queue half as large again, and
-    /// this device is what others are measured by.
+    /// Requests that were submitted and not delivered, in order of completion, each with its
+    /// operation and number of sectors for the counters. Whole requests would make the queue half
+    /// as large again, and this device is the baseline for the speed of others.
     pending: VecDeque<(Completion, Op, u32)>,
-    /// When the last `servers` requests complete, oldest first: the next one is served by the first
-    /// of them.
+    /// Completion times of the last `servers` requests, oldest first. The server of the first of
+    /// them serves the next request.
     servers_free: VecDeque<Nanos>,
     busy_until: Nanos,
     counters: Counters,

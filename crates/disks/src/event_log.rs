@@ -1,4 +1,4 @@
-//! Events inside a disk, for whoever watches that it keeps to physics ([`crate::check`]).
+//! Events inside a disk, from which the checkers ([`crate::check`]) see whether it obeys physics.
 
 use std::ops::Range;
 
@@ -7,27 +7,28 @@ use disklab_units::{Bytes, Nanos};
 /// Something that a disk did or has begun to do. Times may lie ahead of the caller's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DiskEvent {
-    /// The head was over these sectors, one after another.
+    /// The head passed over these sectors, one after another.
     Medium {
         sectors: Range<u64>,
         write: bool,
         /// The id of the request that needed this; `None` for data from the write buffer.
         request: Option<u32>,
-        /// The time at which the arm left the place before, and that place: cylinder, surface.
-        /// `None` if the head went on reading where it was.
+        /// The time at which the arm left its previous place, and that place's cylinder and
+        /// surface. `None` if the head went on reading where it was.
         from: Option<(Nanos, u32, u32)>,
         begun: Nanos,
         end: Nanos,
     },
-    /// The head read on for the disk itself, and is wherever that ended.
+    /// The head read ahead on the disk's own account; its place afterwards is where that ended.
     Ahead,
-    /// A transfer over the cable was over.
+    /// A transfer over the cable ended.
     Link { end: Nanos, bytes: Bytes },
-    /// A die worked on one thing, which was then done, or interrupted.
+    /// A die did one piece of work, which was then complete or interrupted.
     Die { die: u32, what: DieWork, begun: Nanos, end: Nanos, interrupted: bool },
     /// A transfer over a channel.
     Channel { channel: u32, begun: Nanos, end: Nanos, bytes: Bytes },
-    /// Data of the host's in these sectors is on the medium; it was taken for that at `taken`.
+    /// The host's data of these sectors reached the medium at `end`. The disk had taken that data
+    /// at `taken`.
     Durable { sectors: Range<u64>, taken: Nanos, end: Nanos },
 }
 
@@ -40,7 +41,7 @@ pub enum DieWork {
     Suspend,
 }
 
-/// Keeps what happened until it is asked for, if anybody watches.
+/// Keeps events until they are drained, if recording was switched on.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct EventLog(Option<Vec<DiskEvent>>);
 

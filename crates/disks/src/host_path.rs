@@ -1,4 +1,4 @@
-//! The way of a request through the machine: from the kernel to its disk, and of the answer back.
+//! The path of a request through the host, from the kernel to its disk, and of its completion back.
 
 use std::collections::VecDeque;
 
@@ -10,15 +10,16 @@ use crate::plant::Bug;
 use crate::port::earlier;
 use crate::{Completion, Request};
 
-/// The requests and answers of all disks that are in the machine's hands.
+/// The requests and completions, of all disks, that are on their way through the host.
 #[derive(Clone)]
 pub(crate) struct HostPath {
     time: HostTime,
-    /// Requests on the way to their disks, in order: when they get there.
+    /// Requests on the way to their disks, in order, each with its time of arrival there and its
+    /// disk.
     leaving: VecDeque<(Nanos, usize, Request)>,
-    /// Answers on the way to the kernel, in order.
+    /// Completions on the way to the kernel, in order, each with its disk.
     returning: VecDeque<(usize, Completion)>,
-    /// When the processor is free.
+    /// Time from which the processor is free.
     free: Nanos,
 }
 
@@ -33,7 +34,8 @@ impl HostPath {
         self.leaving.push_back((at, disk, request));
     }
 
-    /// The processor begins with a request or an answer that comes at `at`: returns when.
+    /// Occupies the processor with a request or completion that comes at `at`, and returns the time
+    /// at which it begins.
     fn use_core(&mut self, at: Nanos) -> Nanos {
         let takes = self.time.core_time();
         #[cfg(test)]
@@ -47,12 +49,12 @@ impl HostPath {
         self.leaving.front().map(|(at, ..)| *at)
     }
 
-    /// Takes the request that [`HostPath::next_leaving`] is about.
+    /// Removes and returns the request to which [`HostPath::next_leaving`] refers, with its disk.
     pub fn leave(&mut self) -> Option<(usize, Request)> {
         self.leaving.pop_front().map(|(_, disk, request)| (disk, request))
     }
 
-    /// A disk has answered, no earlier than any answer before.
+    /// Takes over a completion from a disk. Completions come in the order of their times.
     pub fn answered(&mut self, disk: usize, mut completion: Completion) {
         completion.at = self.use_core(completion.at).saturating_add(self.time.way_back());
         self.returning.push_back((disk, completion));
@@ -62,7 +64,7 @@ impl HostPath {
         earlier(self.next_leaving(), self.returning.front().map(|(_, completion)| completion.at))
     }
 
-    /// Appends the answers that the kernel has by `now`.
+    /// Appends the completions that have reached the kernel by `now`.
     pub fn deliver(&mut self, now: Nanos, done: &mut Vec<(usize, Completion)>) {
         let due = self.returning.partition_point(|(_, completion)| completion.at <= now);
         done.extend(self.returning.drain(..due));

@@ -1,7 +1,7 @@
-//! Disks that exist only in time: given requests and when they were made, they say when each
-//! completes.
+//! Models of disks in virtual time: given requests and the times of their submission, a model says
+//! when each request completes.
 //!
-//! A disk holds no data and reads no clock. Time is whatever the caller says it is, all chance
+//! A disk holds no data and reads no clock. The caller passes the time to each call, all chance
 //! comes from the seed, and the same calls give the same answers. One file or folder holds one
 //! family: [`constant`] for theory, [`hdd`], [`ssd`], [`card`].
 //!
@@ -47,11 +47,11 @@ pub use hdd::{
     SectorLayout, SurfaceOrder, Travel, ZoneLayout,
 };
 
-/// The disk that `model` describes, `bytes` large as a whole: a partition at its edge is used by
-/// sending no requests beyond it.
+/// Builds the disk that `model` describes, of `bytes` in total. A caller that uses only a partition
+/// at the disk's beginning sends no requests beyond the partition.
 ///
-/// What differs from one disk of the model to the next (starting angle, exact speed, which pages
-/// are slow) is drawn from `seed`.
+/// The seed decides how this disk differs from others of its model: starting angle, exact speed,
+/// which pages are slow.
 pub fn build(model: &Model, bytes: Bytes, seed: Seed) -> Box<dyn Disk> {
     match model {
         Model::Hdd(hdd) => Box::new(hdd::HddDisk::new(hdd, bytes, seed)),
@@ -61,14 +61,14 @@ pub fn build(model: &Model, bytes: Bytes, seed: Seed) -> Box<dyn Disk> {
     }
 }
 
-/// Builds the disk that [`build`] does, watched by checkers of its physics and promises: see
-/// [`Disk::violation`].
+/// Builds the same disk as [`build`], with checkers that watch its physics and its promises (see
+/// [`Disk::violation`]).
 pub fn build_checked(model: &Model, bytes: Bytes, seed: Seed) -> Box<dyn Disk> {
     Box::new(check::CheckedDisk::new(build(model, bytes, seed), model, bytes, seed))
 }
 
-/// The one hard disk that `model` describes. At time 0 so much time has passed since angle 0 passed
-/// the head: nothing about it is left to chance.
+/// Builds the hard disk that `model` describes. At time 0, angle 0 passed the head `since_angle_0`
+/// ago, so that nothing about the disk is random.
 pub fn build_detailed(model: &DetailedHdd, since_angle_0: Nanos) -> Box<dyn Disk> {
     Box::new(hdd::HddDisk::detailed(model, since_angle_0))
 }

@@ -1,36 +1,36 @@
-//! Bugs that tests put into the models, to see that the checkers find them.
+//! Bugs that tests plant in the models, to prove that the checkers find them.
 
 use std::cell::Cell;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bug {
-    /// A hard disk comes to a sector half a turn before it comes round.
+    /// A hard disk reaches a sector half a turn before the sector comes round.
     SkippedRotation,
-    /// The arm is wherever it is wanted.
+    /// The arm takes no time to reach its target.
     InstantSeek,
     /// Every seek takes half of its time.
     ShortSeeks,
-    /// A hard disk chooses as if all commands had come at the same time.
+    /// A hard disk chooses the next command as if all had come at the same time.
     ForgottenWait,
-    /// A hard disk errs about ways by more than it may.
+    /// A hard disk misjudges the time to reach a command by more than the model allows.
     MisjudgedWay,
-    /// A hard disk waits with its answers for more than a batch.
+    /// A hard disk holds back more completions than one batch.
     EndlessBatch,
-    /// A hard disk keeps its last answers although no other request waits.
+    /// A hard disk holds back its last completions although no other request waits.
     KeptBatch,
-    /// A hard disk answers while the data is still under its head.
+    /// A hard disk reports completion while the data is still under its head.
     EarlyAnswer,
-    /// A flush is done while data is in the buffer.
+    /// A flush completes while data is still in the buffer.
     LostFlush,
-    /// A write with FUA is done when it is in the buffer.
+    /// A write with FUA completes when its data is only in the buffer.
     LostFua,
-    /// A die senses a page while it goes on to program another.
+    /// A die senses a page while it continues to program another.
     DieUsedTwice,
-    /// The cable, or a card, carries data in half of its time.
+    /// The cable, or a card, transfers data in half of its time.
     HalfATransfer,
-    /// The host's processor does two things in the time of one.
+    /// The host's processor handles two requests in the time of one.
     TwoRequestsAtOnce,
-    /// A page takes a time that is none of its disk's.
+    /// A page's read takes a time that is not among the read times of its disk.
     TimeOfNoPage,
 }
 
@@ -43,7 +43,7 @@ impl Bug {
         PLANTED.get() == Some(self)
     }
 
-    /// In this thread, as long as `run` runs.
+    /// Plants the bug in this thread while `run` runs.
     pub fn plant<T>(self, run: impl FnOnce() -> T) -> T {
         PLANTED.set(Some(self));
         let result = run();

@@ -1,5 +1,5 @@
-//! The drive's side of the cable: commands come in and are decoded one after another, data shares
-//! one link, and completions go out. Every family but `constant` has one.
+//! The drive's side of the cable. Commands come in and are decoded one after another, all data
+//! shares one link, and completions go out. Every family except `constant` has a port.
 
 use std::collections::VecDeque;
 
@@ -10,8 +10,8 @@ use crate::event_log::{DiskEvent, EventLog};
 use crate::plant::Bug;
 use crate::{Completion, Counters, Disk, Op, Request};
 
-/// Returns the first of two moments that may never come. (Asked for several times a request: an
-/// iterator's minimum takes longer.)
+/// Returns the earlier of two times, each of which may be absent. (This is called several times a
+/// request, and an iterator's minimum takes longer.)
 pub(crate) fn earlier(one: Option<Nanos>, other: Option<Nanos>) -> Option<Nanos> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),
@@ -22,23 +22,24 @@ pub(crate) fn earlier(one: Option<Nanos>, other: Option<Nanos>) -> Option<Nanos>
 /// The times that a [`Port`] takes.
 #[derive(Clone)]
 pub(crate) struct PortSpeed {
-    /// From a command's submission until the drive knows what it says.
+    /// Time from a command's submission until the drive has decoded it.
     pub decode: Nanos,
-    /// From one command decoded to the next, where several wait: what the firmware spends on each.
+    /// Least time between the decoding of two commands that both wait: what the firmware spends on
+    /// each.
     pub pace: Nanos,
-    /// The cable; both directions share it, as in SATA.
+    /// The rate of the cable, which both directions share, as in SATA.
     pub link: Rate,
-    /// The cable's time for what surrounds the data of each command.
+    /// The cable's time for the protocol around the data of each command.
     pub link_command: Nanos,
-    /// Commands that the drive holds at a time; the others wait outside.
+    /// Number of commands that the drive holds at a time; the others wait outside.
     pub depth: u32,
-    /// Whether a flush is a command among others. In SATA it is not: it waits for all others and
-    /// they wait for it.
+    /// Whether a flush is queued like other commands. In SATA it is not: it waits for all others,
+    /// and they wait for it.
     pub queued_flush: bool,
 }
 
 impl Default for PortSpeed {
-    /// A port that takes no time, and one command after another.
+    /// Returns the speed of a port that takes no time and serves one command after another.
     fn default() -> Self {
         let none = Nanos::ZERO;
         let link = Rate(u64::MAX);
@@ -46,24 +47,24 @@ impl Default for PortSpeed {
     }
 }
 
-/// A drive behind a [`Port`], as a calendar of steps: a command has been decoded, or something that
-/// the drive had begun is done.
+/// A drive behind a [`Port`], which advances in steps: either a command has been decoded, or work
+/// that the drive had begun is done.
 pub(crate) trait PortedDrive: Clone + Send + 'static {
     fn port(&self) -> &Port;
 
     fn port_mut(&mut self) -> &mut Port;
 
-    /// When the next step is due.
+    /// Returns the time of the next step.
     fn next_step(&self) -> Option<Nanos>;
 
-    /// Takes the step that is due at `at`.
+    /// Executes the step that is due at `at`.
     fn step(&mut self, at: Nanos);
 
     /// Prepares for a command that will be decoded soon.
     fn expect(&self, _request: &Request) {}
 
-    /// Returns [`Disk::next_event`] while somebody waits; `settled` is the first completion that is
-    /// known.
+    /// Returns [`Disk::next_event`] for a port that is not quiet. `settled` is the first completion
+    /// whose time is known.
     fn next_end(&self, settled: Option<Nanos>) -> Option<Nanos> {
         earlier(settled, self.next_step())
     }
@@ -74,7 +75,7 @@ pub(crate) trait PortedDrive: Clone + Send + 'static {
         visit(&mut self.port_mut().event_log);
     }
 
-    /// Lets everything happen up to `now`, and beyond that whatever no later command could change.
+    /// Executes all steps up to `now`, and those after `now` that no later command could change.
     fn run(&mut self, now: Nanos) {
         let sure_before = self.port().next_decoded(now);
         while let Some(at) = self.next_step() {
@@ -123,21 +124,21 @@ impl<D: PortedDrive> Disk for D {
 
 #[derive(Clone, Default)]
 pub(crate) struct Port {
-    /// Everything before has happened.
+    /// Time up to which everything has happened.
     pub clock: Nanos,
     speed: PortSpeed,
-    /// When they are decoded.
+    /// Commands that the drive has not taken, each with the time at which it is decoded.
     arriving: VecDeque<(Nanos, Request)>,
     /// Commands taken by the drive whose completion time is not known yet.
     in_service: u32,
-    /// A flush that does not go with other commands is in service.
+    /// Whether a flush that excludes all other commands is in service.
     alone: bool,
-    /// When the last such flush completed, or will: nothing is taken before.
+    /// Completion time of the last such flush, before which no command is taken.
     alone_until: Nanos,
     last_decoded: Nanos,
     link_free: Nanos,
     last_completion: Nanos,
-    /// In order of time.
+    /// Completions whose time is known, in order of time.
     outbox: VecDeque<Completion>,
     pub event_log: EventLog,
 }
@@ -159,19 +160,19 @@ impl Port {
         self.arriving.push_back((decoded, request));
     }
 
-    /// When a command would be decoded that is submitted at `now`. Nothing that happens in the
-    /// drive *before* this moment can be changed by commands still to come, which is what lets a
-    /// model work ahead of its caller: the caller is then woken for completions only, not for the
-    /// steps in between.
+    /// Returns the time at which a command submitted at `now` would be decoded. Commands still to
+    /// come cannot change anything that happens in the drive *before* this time. A model may
+    /// therefore work ahead of its caller, who is woken for completions only and not for the steps
+    /// in between.
     pub fn next_decoded(&self, now: Nanos) -> Nanos {
-        // One nanosecond at least, so that no two commands are decoded at once and the order is
-        // always plain.
+        // The pace is at least one nanosecond, so that no two commands are decoded at once and
+        // their order is unambiguous.
         let pace = self.speed.pace.max(Nanos(1));
         now.saturating_add(self.speed.decode).max(self.last_decoded.saturating_add(pace))
     }
 
-    /// When the next command may be taken; `None` while there is none or it must wait for others to
-    /// complete.
+    /// Returns the time at which the next command may be taken; `None` if there is none, or if it
+    /// must wait for others to complete.
     pub fn next_command(&self) -> Option<Nanos> {
         let &(decoded, request) = self.arriving.front()?;
         if self.alone {
@@ -181,7 +182,8 @@ impl Port {
             let free = decoded.max(self.last_completion).max(self.clock);
             return (self.in_service == 0).then_some(free);
         }
-        // A command holds its place until its completion time, which may be known before.
+        // A command occupies a place in the queue until its completion time, which may be known
+        // earlier.
         let held = self.in_service as usize + self.outbox.len();
         let free = match held.checked_sub(self.speed.depth.max(1) as usize) {
             None => Nanos::ZERO,
@@ -190,7 +192,7 @@ impl Port {
         Some(decoded.max(self.alone_until).max(free).max(self.clock))
     }
 
-    /// Takes the command that [`Port::next_command`] is about.
+    /// Removes and returns the command to which [`Port::next_command`] refers.
     pub fn take(&mut self) -> Option<Request> {
         self.next_command()?;
         let (_, request) = self.arriving.pop_front()?;
@@ -203,18 +205,19 @@ impl Port {
         request.op == Op::Flush && !self.speed.queued_flush
     }
 
-    /// Commands taken whose completion time is not known yet.
+    /// Returns the number of commands taken whose completion time is not known yet.
     pub fn in_service(&self) -> u32 {
         self.in_service
     }
 
-    /// Nobody waits for anything: whatever the drive still does, it does for itself.
+    /// Returns whether no command is waiting or in service with an unknown end. Any work that the
+    /// drive still does is its own.
     pub fn is_quiet(&self) -> bool {
         self.in_service == 0 && self.arriving.is_empty()
     }
 
-    /// Moves `bytes` over the link, from `at` on or as soon as it is free; returns when that is
-    /// done.
+    /// Transfers `bytes` over the link, at `at` or as soon as the link is free. Returns the time at
+    /// which the transfer ends.
     pub fn transfer(&mut self, at: Nanos, bytes: Bytes) -> Nanos {
         let time = self.speed.link.time_for(bytes);
         self.link_free = self.link_free.max(at).saturating_add(time);
@@ -226,19 +229,21 @@ impl Port {
         self.link_free
     }
 
-    /// The last of a command's transfers: as [`Port::transfer`], with what surrounds the data.
+    /// Makes the last transfer of a command, like [`Port::transfer`], with the protocol around the
+    /// data.
     pub fn last_transfer(&mut self, at: Nanos, bytes: Bytes) -> Nanos {
         self.last_transfer_with(at, bytes, self.speed.link_command)
     }
 
-    /// Does the same as [`Port::last_transfer`], with another time for what surrounds the data.
+    /// Makes the last transfer of a command like [`Port::last_transfer`], with `command` as the
+    /// time for the protocol around the data.
     pub fn last_transfer_with(&mut self, at: Nanos, bytes: Bytes, command: Nanos) -> Nanos {
         self.link_free = self.transfer(at, bytes).saturating_add(command);
         self.link_free
     }
 
-    /// Moves `bytes` that came in piecemeal until `end`, and were sent on as they came; returns
-    /// when the last of them is over.
+    /// Transfers `bytes` that came in piecemeal until `end` and were sent on as they came. Returns
+    /// the time at which the last of them is sent.
     pub fn transfer_along(&mut self, end: Nanos, bytes: Bytes) -> Nanos {
         let time = self.speed.link.time_for(bytes).saturating_add(self.speed.link_command);
         self.link_free = self.link_free.saturating_add(time).max(end);
@@ -246,13 +251,13 @@ impl Port {
         self.link_free
     }
 
-    /// A time that [`Port::last_transfer_with`] will not undercut for data that is ready at `at`.
+    /// Returns a lower bound for [`Port::last_transfer_with`] with data that is ready at `at`.
     pub fn earliest_transfer(&self, at: Nanos, bytes: Bytes, command: Nanos) -> Nanos {
         let time = self.speed.link.time_for(bytes).saturating_add(command);
         self.link_free.max(at).saturating_add(time)
     }
 
-    /// A command in service completes at `completion.at`, now or later.
+    /// Notes that a command in service completes at `completion.at`, now or later.
     pub fn finish(&mut self, completion: Completion) {
         self.in_service -= 1;
         if std::mem::take(&mut self.alone) {
@@ -263,13 +268,13 @@ impl Port {
         self.outbox.insert(self.outbox.len() - later, completion);
     }
 
-    /// Completes a command that moves no data, begun at `started`.
+    /// Completes a command that transfers no data and began at `started`.
     pub fn answer(&mut self, at: Nanos, id: u32, started: Nanos) {
         let done = self.last_transfer(at, Bytes::ZERO);
         self.finish(Completion { id, at: done, started });
     }
 
-    /// The first completion that is already settled.
+    /// Returns the time of the first completion that is certain.
     pub fn next_completion(&self) -> Option<Nanos> {
         self.outbox.front().map(|completion| completion.at)
     }

@@ -3,8 +3,8 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-/// A value that copies share. A copy that changes the value gets one of its own first. A copy of a
-/// disk for a few reads therefore costs only the state that reads change.
+/// A value that copies share until one of them changes it, which then gets a value of its own. A
+/// copy of a disk for a few reads therefore costs only the state that reads change.
 pub(crate) struct Shared<T>(Arc<T>);
 
 impl<T> Clone for Shared<T> {

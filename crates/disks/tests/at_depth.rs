@@ -1,6 +1,6 @@
-//! The lab's disks that were fitted to measured drives at every depth: SSDs in the hosts that these
-//! were measured in, a hard disk and arrays of hard disks. `cargo test -p disklab-disks --test
-//! at_depth -- --nocapture` prints the tables of docs/results/disk-models.md.
+//! Tests of the lab's disks that were fitted to measured drives at every depth: SSDs in the hosts
+//! in which they were measured, a hard disk, and arrays of hard disks. `cargo test -p disklab-disks
+//! --test at_depth -- --nocapture` prints the tables of docs/results/disk-models.md.
 
 mod drive;
 
@@ -14,18 +14,19 @@ use disklab_config::{Array, Lab};
 use disklab_disks::{Bank, Op, Request, build};
 use disklab_units::{Bytes, Nanos, Random, Seed};
 
-/// Results of fio, and devices written from data sheets alone, that are read where they are.
+/// Folder of fio's results, and of devices written from data sheets alone. The tests read them
+/// there.
 const FOLDER: &str = "/work/shared/data/fio-plot";
 
-/// A measured drive: its set and name in the results, the device and the array whose host it was
-/// in, and the device of its data sheet in [`FOLDER`], if that is known.
+/// A measured drive: its set and name in the results, its device, the array that describes its
+/// host, and the device of its data sheet in [`FOLDER`], if there is one.
 struct MeasuredDrive {
     set: &'static str,
     drive: &'static str,
     device: &'static str,
     array: &'static str,
     sheet: Option<&'static str>,
-    /// Whether the bars hold for it: the model has no such host.
+    /// Whether the drive must meet the bars. It need not if the model has no such host.
     counts: bool,
 }
 
@@ -83,10 +84,10 @@ const DRIVES: [MeasuredDrive; 8] = [
 const NO_HOST: HostTime =
     HostTime { submit: Nanos::ZERO, complete: Nanos::ZERO, requests_per_second: None, link: None };
 
-/// Requests a second, and the median and the 99th percentile in us of what fio calls clat.
+/// IOPS, and the median and the 99th percentile, in us, of what fio calls clat.
 type Numbers = [f64; 3];
 
-/// The measured numbers of a drive, by load, jobs and depth.
+/// Returns the measured numbers of a drive, by load, jobs and depth.
 fn measured(of: &MeasuredDrive, text: &str) -> BTreeMap<(String, usize, usize), Numbers> {
     let mut lines = text.lines();
     let head: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
@@ -103,13 +104,13 @@ fn measured(of: &MeasuredDrive, text: &str) -> BTreeMap<(String, usize, usize), 
     .collect()
 }
 
-/// The same numbers of the model.
+/// Returns the same numbers of the model.
 fn modelled(device: &Device, host: HostTime, op: Op, depth: usize) -> Numbers {
     modelled_array(device, 1, device.bytes, host, op, depth)
 }
 
-/// The numbers of so many disks, of whose first `used` bytes blocks of 4 KiB are asked for at
-/// random, `depth` at a time. fio's clat begins when a request has left the program.
+/// Returns the numbers of `disks` disks under random requests of 4 KiB to the first `used` bytes of
+/// each, `depth` at a time. fio's clat begins when a request has left the program.
 fn modelled_array(
     device: &Device,
     disks: u64,
@@ -133,7 +134,7 @@ fn modelled_array(
         let (disk, request) = next(id as u32);
         bank.submit(now, disk, request);
     }
-    // The first fifth fills buffers.
+    // The first fifth fills the buffers and does not count.
     let mut count = 0;
     while count < COUNT {
         now = bank.next_event().expect("requests are under way");
@@ -187,13 +188,14 @@ fn median(errors: impl IntoIterator<Item = f64>) -> f64 {
     }
 }
 
-/// Reads meet the bars at every depth: of IOPS 10 % in the median and 25 % at worst, of the median
-/// and the 99th percentile 20 % in the median. So do several jobs, where depth times jobs are no
-/// more than the drive's 32.
+/// Reads meet the bars at every depth. For IOPS these are a median error of 10 % and a worst of 25
+/// %; for the median latency and the 99th percentile, a median error of 20 %. So do several jobs
+/// with depth times jobs up to the drive's 32, within a few per cent; the test prints their errors
+/// and checks those of one job.
 #[test]
 fn fitted_ssds_are_near_at_every_depth() {
     let Ok(text) = std::fs::read_to_string(format!("{FOLDER}/fio-plot.csv")) else {
-        // As `disklab_testkit::skipped`, which this crate is below.
+        // This prints what `disklab_testkit::skipped` does, which this crate may not use.
         eprintln!("skipped: {FOLDER} is not on this machine");
         return;
     };
@@ -283,15 +285,16 @@ fn fitted_ssds_are_near_at_every_depth() {
     assert!(missed.is_empty(), "the bars are missed at {missed:?}");
 }
 
-/// Hard disks that were measured at every depth.
+/// Hard disks, single or in an array, that were measured at every depth.
 struct MeasuredHardDisks {
     set: &'static str,
     drive: &'static str,
     device: &'static str,
     disks: u64,
-    /// The bytes that are used of each: a seventh of fio's file, where one of eight has the parity.
+    /// The bytes used on each disk: a seventh of fio's file, because one disk of eight has the
+    /// parity.
     used: Option<Bytes>,
-    /// In the place of the device's: short seeks fitted to depth 1.
+    /// Replaces the device's value: a time of short seeks that was fitted to depth 1.
     seek_track_to_track: Option<Nanos>,
 }
 
@@ -322,7 +325,7 @@ const HARD_DISKS: [MeasuredHardDisks; 3] = [
     },
 ];
 
-/// The bars of [`fitted_ssds_are_near_at_every_depth`], over these disks, for reads.
+/// Reads on these disks meet the bars of [`fitted_ssds_are_near_at_every_depth`].
 #[test]
 fn hard_disks_are_near_at_every_depth() {
     let Ok(text) = std::fs::read_to_string(format!("{FOLDER}/fio-plot.csv")) else {

@@ -1,4 +1,4 @@
-//! Memory cards and eMMC: quick in order, slow where units must be copied.
+//! Tests of memory cards and eMMC: fast in order, slow where units must be copied.
 
 mod drive;
 
@@ -23,7 +23,7 @@ fn microsd_with(change: impl FnOnce(&mut Card)) -> Box<dyn Disk> {
     build(&Model::Card(model), bytes, Seed(1))
 }
 
-/// Bytes a second, writing 128 KiB at a time to `streams` places 100 MiB apart in turn.
+/// Returns the throughput of writes of 128 KiB to `streams` places 100 MiB apart in turn.
 fn streams(disk: &mut dyn Disk, streams: u64) -> Rate {
     let next = |i: usize| write((i as u64 % streams) * 204_800 + i as u64 / streams * 256, 256);
     throughput(&closed_loop(disk, Nanos(0), 1, 1_000, next))
@@ -39,7 +39,8 @@ fn a_card_of_class_6_writes_6_megabytes_a_second_and_reads_15_to_20() {
     assert!((Rate(15_000_000)..Rate(20_000_000)).contains(&rate), "{rate}");
 }
 
-/// The survey: 4 KiB in 0.5 to 1 ms, wherever; and writes from about one to some tens a second.
+/// According to the survey, reads of 4 KiB take 0.5 to 1 ms anywhere, and a card does one to some
+/// tens of random writes a second.
 #[test]
 fn random_reads_are_cheap_and_random_writes_are_not() {
     for (name, least, most) in [("transcend-microsdhc", 1.0, 5.0), ("sandisk-emmc", 2.0, 40.0)] {
@@ -54,8 +55,8 @@ fn random_reads_are_cheap_and_random_writes_are_not() {
     }
 }
 
-/// Streams up to the number of open units go on as one; one more and each change of stream costs a
-/// copy.
+/// As many streams as open units are as fast as one stream; with one more, each change of stream
+/// costs a copy.
 #[test]
 fn one_stream_more_than_open_units_is_a_cliff() {
     for open_units in [2, 5] {
@@ -85,14 +86,14 @@ fn going_back_costs_a_copy_unless_any_order_will_do() {
     };
     let page = model.write_access + model.write_rate.time_for(model.page);
     assert_eq!(time(true), page);
-    // The unit is closed: all but what was written or copied on the way; then opened, up to the
-    // place.
+    // Closing the unit copies all but the pages that were written or copied on the way. Then the
+    // unit is opened and copied up to the new place.
     let passed = Bytes::kib(512);
     let closing = model.copy_rate.time_for(unit - Bytes::mib(1) - model.page) + model.erase_unit;
     assert_eq!(time(false), page + closing + model.copy_rate.time_for(passed));
 }
 
-/// Small writes in order go on in the page that they began, and do not count as going back.
+/// Small writes in order continue in the page that they began, and do not count as out of order.
 #[test]
 fn small_writes_in_order_are_no_disorder() {
     let mut disk = microsd_with(|_| ());
@@ -104,8 +105,7 @@ fn small_writes_in_order_are_no_disorder() {
     assert_eq!(disk.counters().moved_sectors, 0);
 }
 
-/// Every byte that a unit holds when it is closed was either written or copied: nothing is lost,
-/// nothing made up.
+/// Every byte of a closed unit was either written or copied, and none was counted twice.
 #[test]
 fn what_is_not_written_anew_is_copied() {
     let mut disk = microsd_with(|model| (model.open_units, model.any_order) = (1, true));

@@ -1,4 +1,4 @@
-//! The properties that hold for every disk, whatever it is asked.
+//! Tests of the properties that every disk has under any requests.
 
 mod drive;
 
@@ -19,7 +19,7 @@ const DEVICES: [&str; 6] = [
 
 const SMALL: Bytes = Bytes::mib(1_000);
 
-/// Small buffers and queues, so that short sequences reach their ends.
+/// Returns a device with small buffers and queues, which short sequences of requests fill.
 fn cramped(name: &str, kind: u8) -> (Model, Bytes) {
     let mut device = device(name);
     match &mut device.model {
@@ -36,8 +36,8 @@ fn cramped(name: &str, kind: u8) -> (Model, Bytes) {
         }
         Model::Ssd(ssd) => {
             ssd.write_buffer = Bytes::kib(64);
-            // The allocator that counts for these tests fills a map with zeros, which takes its
-            // time.
+            // The counting allocator of these tests fills a map with zeros, which takes long on a
+            // large disk.
             device.bytes = SMALL;
             ssd.raw_size = Bytes(SMALL.0 / 4 * 5);
             ssd.pages_per_block = 64;
@@ -59,7 +59,7 @@ fn cramped(name: &str, kind: u8) -> (Model, Bytes) {
     (device.model, device.bytes)
 }
 
-/// A request and the pause before it.
+/// Draws a request and the pause before it, in ns.
 fn request() -> impl Strategy<Value = (u64, Request)> {
     let op = prop_oneof![
         6 => Just(Op::Read),
@@ -68,7 +68,7 @@ fn request() -> impl Strategy<Value = (u64, Request)> {
         1 => Just(Op::Discard),
         1 => Just(Op::WriteZeroes),
     ];
-    // Few places, so that requests meet; and some of them at the end of the disk or beyond.
+    // There are few places, so that requests overlap. Some are at the end of the disk or beyond.
     let sector = prop_oneof![
         6 => 0..3_000_u64,
         2 => (0..40_u64).prop_map(|block| block * 40_000_000),
@@ -86,8 +86,8 @@ fn request() -> impl Strategy<Value = (u64, Request)> {
     )
 }
 
-/// Serves the requests as they come, calling the disk when it asks to be, and besides after each of
-/// `extra` (in turn) nanoseconds. Checks every single call.
+/// Serves the requests as they come. Calls the disk when it asks for that, and also after the times
+/// in `extra` (ns, in turn). Checks every call.
 fn run(
     disk: &mut dyn Disk,
     requests: &[(u64, Request)],
@@ -150,9 +150,8 @@ fn run(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Every request completes once, not before it was made, in order of time, when it was
-    /// announced; and neither the number of calls in between nor anything but the seed makes a
-    /// difference.
+    /// Every request completes once, not before its submission, in order of time, at the announced
+    /// time. Additional calls make no difference, and only the seed does.
     #[test]
     fn serves_everything_once_and_always_the_same(
         requests in prop::collection::vec(request(), 1..60),
@@ -168,7 +167,7 @@ proptest! {
             prop_assert_eq!(&quiet, &restless, "{}: calls in between changed something", name);
             prop_assert_eq!(&quiet, &run(three.as_mut(), &requests, &[])?);
 
-            // Left alone for long, all have done the same work.
+            // After a long idle time, all disks have done the same work.
             let rest = Nanos::from_secs(1_000_000_000);
             let counters = [&mut one, &mut two, &mut three].map(|disk| {
                 disk.advance(rest, &mut Vec::new());
@@ -202,7 +201,8 @@ proptest! {
     }
 }
 
-/// Submits requests as they come, the first with number `first`. Returns the time of the last.
+/// Submits requests as they come, the first with number `first`. Returns the time of the last
+/// submission.
 fn submit(
     disk: &mut dyn Disk,
     mut now: Nanos,
@@ -227,7 +227,7 @@ fn finish(disk: &mut dyn Disk, done: &mut Vec<Completion>) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
-    /// A copy goes on as the disk would, and whatever it is asked for changes nothing for the disk.
+    /// A copy continues as the disk would, and requests to the copy do not affect the disk.
     #[test]
     fn a_copy_is_a_disk_of_its_own(
         before in prop::collection::vec(request(), 1..40),

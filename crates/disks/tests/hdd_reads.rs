@@ -1,4 +1,4 @@
-//! Hard disks read as their data sheets say.
+//! Tests that reads of hard disks take the times of their data sheets.
 
 mod drive;
 
@@ -10,7 +10,7 @@ use drive::{
     revolution, serve, throughput,
 };
 
-/// Over the whole disk.
+/// Serves random reads of 4 KiB over the whole disk.
 fn random_reads(name: &str, depth: usize, count: usize) -> Vec<ServedRequest> {
     let (mut disk, sectors) = open(name, 1);
     let mut random = Random::new(Seed(3));
@@ -30,7 +30,8 @@ fn a_random_read_takes_overhead_seek_half_a_turn_and_transfer() {
 
 #[test]
 fn a_full_queue_gains_what_such_disks_gain() {
-    // The first two by measurements of such disks; those of the others are not known.
+    // The first two ranges are from measurements of such disks; the gains of the others are not
+    // known.
     for (name, least, most) in [
         ("nas-4tb", 2.2, 2.5),
         ("desktop-2tb", 1.6, 1.7),
@@ -79,7 +80,7 @@ fn a_slow_sequential_reader_never_waits_for_the_medium() {
     assert!(disk.counters().cache_hits >= 1_998);
 }
 
-/// The look-ahead goes to and fro between their segments.
+/// The look-ahead alternates between the readers' segments.
 #[test]
 fn several_slow_sequential_readers_hardly_wait() {
     let (model, _) = hdd("nas-4tb");
@@ -105,13 +106,14 @@ fn what_was_read_is_in_the_cache() {
     now = serve(disk.as_mut(), now, read(0, 8));
     assert_eq!(serve(disk.as_mut(), now, read(far, 8)) - now, hit);
     now += hit;
-    // And so is what the look-ahead read behind it, if it had the time.
+    // The cache also has the sectors that the look-ahead read behind it, if it had the time.
     let behind = serve(disk.as_mut(), now, read(16, 8)) - now;
     assert_eq!(behind, hit);
     assert_eq!(disk.counters().cache_hits, 2);
 }
 
-/// Not even where it would be by now, had it gone on.
+/// Sectors behind the end of the look-ahead are not in the cache, not even those that it would have
+/// reached by now had it continued.
 #[test]
 fn what_the_look_ahead_did_not_come_to_is_not_in_the_cache() {
     let (model, _) = hdd("nas-4tb");
@@ -123,7 +125,7 @@ fn what_the_look_ahead_did_not_come_to_is_not_in_the_cache() {
         serve(disk.as_mut(), now, read(beyond + index * 333, 8)) - now
     };
     let mean = (0..reads).map(|index| waited(index).0).sum::<u64>() / reads;
-    // At any angle: half a turn on average.
+    // The platters are at any angle, so the wait is half a turn on average.
     let half = revolution(&model).0 / 2;
     assert!(mean > half / 2, "{} on average, half a turn is {}", Nanos(mean), Nanos(half));
 }
@@ -136,13 +138,14 @@ fn a_read_half_in_the_cache_waits_for_the_other_half() {
     let mut disk = build(&Model::Hdd(model.clone()), bytes, Seed(1));
     let now = serve(disk.as_mut(), Nanos(0), read(0, 1_000));
     let done = serve(disk.as_mut(), now, read(500, 1_000));
-    // It comes round again after a turn, less what the overhead and 500 sectors took.
+    // The data passes again after a turn, minus the time of the overhead and of 500 sectors.
     let turn = revolution(&model);
     assert!(done - now < turn + turn / 4, "{}", done - now);
     assert_eq!(disk.counters().media_read_sectors, 1_500);
 }
 
-/// Also where a change of track makes a command further on a little nearer than the next.
+/// A sequential stream is served in order even where a change of track makes a later command a
+/// little nearer than the next one.
 #[test]
 fn a_sequential_stream_is_served_in_order() {
     for name in &hdds() {
@@ -164,7 +167,8 @@ fn data_is_read_once_for_all_who_wait_for_it() {
     assert_eq!(served.len(), 4);
 }
 
-/// With requests always near, a far one waits: as long as the patience, and no longer.
+/// If there are always requests nearby, a distant one waits about as long as the patience and no
+/// longer.
 #[test]
 fn nobody_starves_beyond_the_patience() {
     let (model, bytes) = hdd("nas-4tb");
@@ -189,7 +193,7 @@ fn nobody_starves_beyond_the_patience() {
     assert!(patient > Nanos::from_secs(2), "without the limit it would have waited: {patient}");
 }
 
-/// The IOPS and the latencies, in order, of random reads over all of a disk.
+/// Returns the IOPS and the sorted latencies of random reads over the whole disk.
 fn queued_reads(model: Hdd, bytes: Bytes, depth: usize) -> (f64, Vec<Nanos>) {
     let mut disk = build(&Model::Hdd(model), bytes, Seed(1));
     let mut random = Random::new(Seed(3));
@@ -200,8 +204,8 @@ fn queued_reads(model: Hdd, bytes: Bytes, depth: usize) -> (f64, Vec<Nanos>) {
     (iops(&served), latencies)
 }
 
-/// The more a drive errs about the way to its commands, the less it gains by choosing; without a
-/// choice it loses nothing. Where the arm hardly moves, it cannot err by much.
+/// The more a drive errs about the time to reach its commands, the less it gains by choosing.
+/// Without a choice it loses nothing. If the arm hardly moves, the error is small.
 #[test]
 fn errors_cost_a_drive_its_choice() {
     let (model, bytes) = hdd("desktop-1tb");
@@ -218,7 +222,7 @@ fn errors_cost_a_drive_its_choice() {
     assert_near("short ways", short(500), short(24), 0.1);
 }
 
-/// The IOPS of a disk at depth 32 within its first 1 GiB.
+/// Returns the IOPS of a disk at depth 32 within its first 1 GiB.
 fn within(model: &Hdd, bytes: Bytes) -> f64 {
     let mut disk = build(&Model::Hdd(model.clone()), bytes, Seed(1));
     let mut random = Random::new(Seed(3));
@@ -226,8 +230,8 @@ fn within(model: &Hdd, bytes: Bytes) -> f64 {
     iops(&closed_loop(disk.as_mut(), Nanos(0), 32, 6_000, next))
 }
 
-/// Less patience shortens the longest waits and costs requests a second, bit by bit, down to the
-/// order of arrival.
+/// Less patience shortens the longest waits and costs IOPS, gradually, down to the order of
+/// arrival.
 #[test]
 fn patience_bounds_waits_without_a_cliff() {
     let (model, bytes) = hdd("nas-4tb");
@@ -249,7 +253,7 @@ fn patience_bounds_waits_without_a_cliff() {
     assert!(steps[8].2 < 1.3, "{steps:?}");
 }
 
-/// Eight at depth 8 are reported at one time, so that each waits for all.
+/// At depth 8, all eight commands are reported at one time, so that each waits for all.
 #[test]
 fn a_batch_is_reported_at_once() {
     let (model, bytes) = hdd("desktop-1tb");
@@ -278,7 +282,7 @@ fn two_disks_of_a_kind_turn_differently() {
     assert!(one.iter().zip(&other).filter(|(a, b)| a == b).count() < 5);
 }
 
-/// A guest is woken once for each request, not for each step inside of the disk.
+/// The disk needs one call for each request, not one for each step inside it.
 #[test]
 fn a_lone_request_wakes_its_caller_once() {
     let (mut disk, sectors) = open("nas-4tb", 1);
@@ -294,7 +298,8 @@ fn a_lone_request_wakes_its_caller_once() {
     assert_eq!(disk.next_event(), None);
 }
 
-/// A read in a hundred takes some turns more, and the others take what they took.
+/// One read in a hundred takes some turns more, and the others take the same time as without
+/// retries.
 #[test]
 fn retries_are_rare_and_take_whole_turns() {
     let (model, bytes) = hdd("nas-4tb");
@@ -303,7 +308,7 @@ fn retries_are_rare_and_take_whole_turns() {
         let mut disk = build(&Model::Hdd(model), bytes, Seed(1));
         let mut random = Random::new(Seed(2));
         let sectors: Vec<u64> = (0..20_000).map(|_| random.below(bytes.0 / 4096) * 8).collect();
-        // Far enough apart that the platters stand as they would without any retry.
+        // The reads are so far apart that no retry affects a later read.
         let at = |i: usize| Nanos::from_secs(i as u64);
         let served = open_loop(
             disk.as_mut(),

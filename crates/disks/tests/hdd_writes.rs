@@ -1,4 +1,4 @@
-//! The write buffer of hard disks: early completion, destaging, flush.
+//! Tests of the write buffer of hard disks: early completion, destaging, flush.
 
 mod drive;
 
@@ -26,7 +26,8 @@ fn random_writes(disk: &mut dyn Disk, depth: usize, count: usize) -> Vec<ServedR
     closed_loop(disk, Nanos(0), depth, count, |_| write(random.below(sectors / 8) * 8, 8))
 }
 
-/// With a window of 1 a buffer is emptied in order of age, so that it gains nothing over none.
+/// With a window of 1 a buffer is emptied in order of age, which is no faster than without a
+/// buffer.
 #[test]
 fn a_write_cache_may_be_of_no_help() {
     let pace = |window, cache| {
@@ -83,7 +84,7 @@ fn a_flush_waits_until_everything_is_on_the_medium() {
         (counters.destages, counters.media_written_sectors, counters.flushes),
         (100, 800, 1)
     );
-    // 100 scattered writes in a good order take some milliseconds each.
+    // Each of 100 scattered writes takes some milliseconds in a good order.
     assert!((200..900).contains(&((done - now).0 / 1_000_000)), "{}", done - now);
     let again = serve(disk.as_mut(), done, flush());
     assert_eq!(again - done, model().command_overhead, "now there is nothing to flush");
@@ -145,7 +146,7 @@ fn without_the_cache_or_with_fua_a_write_takes_its_access_time() {
     assert_eq!(fua.counters().destages, 0);
 }
 
-/// Reads go before the buffer as long as no write waits for room.
+/// Reads are served before the buffer is emptied, while no write waits for room.
 #[test]
 fn the_buffer_empties_when_the_disk_is_idle() {
     let mut disk = build_with(|_| ());

@@ -1,6 +1,6 @@
-//! The lab's disks against drives that were measured. The bar is the error that the best peer
-//! states of itself (ublk-disksim's validation, which gives both numbers); what is measured here is
-//! in each test.
+//! Tests of the lab's disks against measured drives. The bar is the error that the best peer states
+//! for itself (ublk-disksim's validation, which gives both numbers). Each test names the
+//! measurements.
 
 mod drive;
 
@@ -11,7 +11,7 @@ use drive::{
     write,
 };
 
-/// Random requests of 4 KiB over the whole disk.
+/// Serves random requests of 4 KiB over the whole disk.
 fn random(name: &str, op: Op, depth: usize, count: usize) -> Vec<ServedRequest> {
     let (mut disk, sectors) = open(name, 1);
     let mut random = Random::new(Seed(3));
@@ -25,8 +25,9 @@ fn percentile(served: &[ServedRequest], percent: f64) -> f64 {
     latencies[((latencies.len() - 1) as f64 * percent / 100.0) as usize].0 as f64
 }
 
-/// ST2000DM006, random reads over all of it: mean 17.2 to 17.8 ms, median 17.7, 99 % in 28.4; 94 a
-/// second at depth 32. The peer's errors: none, 2 %, 1 %; 13 %.
+/// ST2000DM006, random reads over the whole disk: mean 17.2 to 17.8 ms, median 17.7 ms, 99th
+/// percentile 28.4 ms; 94 reads a second at depth 32. The peer's errors for these are 0 %, 2 %, 1 %
+/// and 13 %.
 #[test]
 fn a_desktop_disk_at_depth_1_and_32() {
     let served = random("desktop-2tb", Op::Read, 1, 20_000);
@@ -41,7 +42,7 @@ fn a_desktop_disk_at_depth_1_and_32() {
     );
 }
 
-/// The same drive: a flush after so many scattered writes takes 28 ms and 9.4 ms for each.
+/// ST2000DM006: a flush after scattered writes takes 28 ms and 9.4 ms for each of them.
 #[test]
 fn a_flush_of_a_desktop_disk_takes_what_it_has_to_write() {
     for count in [8_usize, 32, 128] {
@@ -63,16 +64,16 @@ fn a_flush_of_a_desktop_disk_takes_what_it_has_to_write() {
     }
 }
 
-/// An 870 EVO by its sheet, which the peer's profile is fitted to: 13 000 reads a second at depth 1
-/// and 98 000 at depth 32. The peer's errors: 3 % and 1 %.
+/// An 870 EVO by its data sheet, to which the peer's profile is fitted: 13 000 reads a second at
+/// depth 1 and 98 000 at depth 32. The peer's errors are 3 % and 1 %.
 #[test]
 fn a_sata_ssd_by_its_sheet() {
     assert_near("at depth 1", iops(&random("sata-ssd-1tb", Op::Read, 1, 5_000)), 13_000.0, 0.03);
     assert_near("at depth 32", iops(&random("sata-ssd-1tb", Op::Read, 32, 50_000)), 98_000.0, 0.02);
 }
 
-/// An 850 EVO: a mean of 93.2 us at depth 1, median 91.7, 99 % in 119; 98 400 a second at depth 32.
-/// The peer's model of an 870 EVO: 13 %, 12 % and 22 % less.
+/// An 850 EVO: mean 93.2 us at depth 1, median 91.7 us, 99th percentile 119 us; 98 400 reads a
+/// second at depth 32. The peer's model of an 870 EVO is 13 %, 12 % and 22 % below these latencies.
 #[test]
 fn a_sata_ssd_at_depth_1_and_32() {
     let served = random("samsung-850-evo-250gb", Op::Read, 1, 20_000);
@@ -83,9 +84,9 @@ fn a_sata_ssd_at_depth_1_and_32() {
     assert_near("reads a second at depth 32", deep, 98_400.0, 0.02);
 }
 
-/// An 870 or 850 EVO beside a writer that syncs each 4 KiB: 94 % fewer reads a second, of which
-/// 99 % end in 6.7 ms. Here it is one read between two flushes, there about two: the host takes its
-/// time for the next sync, and here it takes none.
+/// An 870 or 850 EVO beside a writer that syncs each 4 KiB: 94 % fewer reads a second, 99 % of
+/// which complete in 6.7 ms. The model serves one read between two flushes and the measured drive
+/// about two, because the host takes some time before the next sync, and none here.
 #[test]
 fn a_reader_beside_a_writer_that_syncs() {
     let alone = iops(&random("sata-ssd-1tb", Op::Read, 1, 5_000));
@@ -95,8 +96,8 @@ fn a_reader_beside_a_writer_that_syncs() {
     assert!((3.0e6..6.7e6).contains(&p99), "{p99}");
 }
 
-/// Reads a second and the 99th percentile of their latencies, beside a writer that flushes after
-/// each 4 KiB.
+/// Returns the IOPS and the 99th percentile of the latency (ns) of reads beside a writer that
+/// flushes after each 4 KiB.
 fn beside_syncs(name: &str) -> (f64, f64) {
     let (mut disk, sectors) = open(name, 1);
     let mut random = Random::new(Seed(5));
@@ -130,8 +131,8 @@ fn beside_syncs(name: &str) -> (f64, f64) {
     (reads.len() as f64 / end.as_secs_f64(), reads[reads.len() * 99 / 100].0 as f64)
 }
 
-/// A Micron 7300: reads at depth 1 take 88, 116 or 165 us, a third each. The peer: within 25 % from
-/// the median to 95 %.
+/// A Micron 7300: reads at depth 1 take 88, 116 or 165 us, a third each. The peer's error is at
+/// most 25 % from the median to the 95th percentile.
 #[test]
 fn an_nvme_ssd_has_three_times_for_reads() {
     let served = random("nvme-tlc-1920gb", Op::Read, 1, 9_000);

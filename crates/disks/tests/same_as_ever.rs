@@ -1,8 +1,8 @@
-//! The answers of disks before, to the nanosecond: whatever is there to make the models faster
-//! changes none of this.
+//! Tests that completions are the same as in earlier versions, to the nanosecond. Optimisations of
+//! the models must not change them.
 //!
-//! A change of what a model *says* changes these numbers too. Then the failure's own list replaces
-//! [`KNOWN`], and the change log tells of it.
+//! A change of a model's results changes these numbers too. Then replace [`KNOWN`] by the list that
+//! the failure prints, and describe the change in the change log.
 
 mod drive;
 
@@ -11,7 +11,7 @@ use disklab_disks::{Counters, Disk, Op, Request, build};
 use disklab_units::{Bytes, Nanos, Random, Seed};
 use drive::{ServedRequest, closed_loop, device, flush, read, write};
 
-/// The checksums of each case: of random writes, and of everything mixed that follows on the same
+/// The checksums of each case: of random writes, and of the mixed requests that follow on the same
 /// disk.
 const KNOWN: [(&str, [u64; 2]); 15] = [
     ("sata-ssd-1tb in order", [0xce7a_989e_9796_59b2, 0xcc23_88e4_dc1e_6c05]),
@@ -31,8 +31,8 @@ const KNOWN: [(&str, [u64; 2]); 15] = [
     ("constant-50us", [0x961a_53aa_e6b3_d267, 0x46f4_c913_0aed_02d8]),
 ];
 
-/// The device of a case. An SSD is a small one, so that few requests write it over and over: a
-/// die's data fills 64 blocks.
+/// Returns the device of a case. SSDs are made small, so that few requests overwrite them several
+/// times: the data of a die fills 64 blocks.
 fn case(case: &str) -> Device {
     let (name, how) = case.split_once(' ').unwrap_or((case, ""));
     let mut device = device(name);
@@ -56,7 +56,7 @@ fn case(case: &str) -> Device {
     device
 }
 
-/// FNV-1a by words.
+/// Returns the FNV-1a checksum, by 64-bit words, of times and counters.
 fn checksum(served: &[ServedRequest], counters: Counters) -> u64 {
     let times =
         served.iter().flat_map(|served| [served.request.sector, served.started.0, served.at.0]);
@@ -66,7 +66,8 @@ fn checksum(served: &[ServedRequest], counters: Counters) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325, |sum, word| (sum ^ word).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// Half of them in an eighth of the disk, where blocks are therefore collected again and again.
+/// Draws a place. Half of the places are in an eighth of the disk, whose blocks are therefore
+/// collected repeatedly.
 fn place(random: &mut Random, units: u64) -> u64 {
     let among = if random.below(2) == 0 { units / 8 } else { units };
     random.below(among) * 8
@@ -87,14 +88,14 @@ fn anything(random: &mut Random, units: u64) -> Request {
 
 fn run(name: &str) -> [u64; 2] {
     let device = case(name);
-    // Others take many times as long for each, in the time of this test too.
+    // Requests to other devices take much longer, and this test's time too.
     let count = if matches!(device.model, Model::Ssd(_)) { 100_000 } else { 4_000 };
     let mut disk: Box<dyn Disk> = build(&device.model, device.bytes, Seed(1));
     let (mut random, units) = (Random::new(Seed(2)), device.bytes.0 / 4096);
     let writes =
         closed_loop(disk.as_mut(), Nanos(0), 32, count, |_| write(place(&mut random, units), 8));
     let first = checksum(&writes, disk.counters());
-    // After a rest, in which a drive does what it put off.
+    // The drive rests, which lets it do the work that it postponed.
     let start = writes.last().expect("some were served").at + Nanos::from_secs(2);
     let mixed = closed_loop(disk.as_mut(), start, 32, count / 10, |_| anything(&mut random, units));
     [first, checksum(&mixed, disk.counters())]

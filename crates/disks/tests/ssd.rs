@@ -1,4 +1,4 @@
-//! SATA SSDs as measured ones are.
+//! Tests of SATA SSDs against data sheets and published measurements.
 
 mod drive;
 
@@ -39,14 +39,14 @@ fn a_lone_read_takes_the_sum_of_its_steps() {
         overhead() + model.read_page[0] + model.channel.time_for(four) + model.link.time_for(four);
     let served = random(1, 1_000, Op::Read);
     assert!(served.iter().all(|served| served.latency() == steps), "{steps}");
-    // The data sheet of the 870 EVO: 13 000 reads and 36 000 writes a second at depth 1.
+    // The data sheet of the 870 EVO says 13 000 reads and 36 000 writes a second at depth 1.
     assert_near("reads", iops(&served), 13_000.0, 0.03);
     assert_near("writes", iops(&random(1, 1_000, Op::Write)), 36_000.0, 0.02);
 }
 
 #[test]
 fn a_full_queue_is_bound_by_the_link() {
-    // The data sheet: 98 000; KitGuru measured 94 000.
+    // The data sheet says 98 000; KitGuru measured 94 000.
     let reads = iops(&random(32, 50_000, Op::Read));
     assert!((94_000.0..=98_000.0).contains(&reads), "{reads}");
 }
@@ -106,7 +106,7 @@ fn page_types_differ_in_time_and_stay_with_their_address() {
     assert_eq!(latencies(disk.as_mut(), Nanos::from_secs(10)), first);
 }
 
-/// A type of page of a sixteenth of the pages.
+/// One page type of sixteen has a sixteenth of the pages.
 #[test]
 fn page_types_have_shares() {
     let mut times = vec![Nanos::from_micros(50); 16];
@@ -137,8 +137,8 @@ fn reads_may_take_more_of_the_link_than_writes() {
     assert_eq!(writes[0].to_bits(), writes[1].to_bits());
 }
 
-/// The medium sets the pace all the same; but most writes wait for nothing, and some for as long as
-/// it takes to make so much room.
+/// The medium still sets the average pace. But most writes do not wait, and some wait until
+/// `write_drain` is free.
 #[test]
 fn a_full_buffer_drains_before_it_takes_writes_again() {
     let drain = Bytes::kib(512);
@@ -168,7 +168,7 @@ fn a_burst_is_taken_at_once_and_then_the_dies_set_the_pace() {
     let mut random = Random::new(Seed(3));
     let next = |_| write(random.below(240_000_000) * 8, 8);
     let served = closed_loop(disk.as_mut(), Nanos(0), 32, 60_000, next);
-    // 32 MiB of buffer, and what the dies took meanwhile.
+    // The burst fits into the buffer of 32 MiB and the rows that the dies program meanwhile.
     let early = served[..8_192].iter().map(ServedRequest::latency).max().unwrap();
     assert!(early < Nanos::from_micros(400), "{early}");
     let model = model();
@@ -196,7 +196,7 @@ fn a_flush_programs_what_is_left_and_takes_its_time() {
     assert_eq!(again - done, overhead(), "nothing was written since");
 }
 
-/// Published for such disks: 250 to 320 writes with fsync a second.
+/// Published measurements of such disks are 250 to 320 writes with fsync a second.
 #[test]
 fn synced_writes_are_as_slow_as_they_are() {
     let mut disk = build_with(|_| ());
@@ -255,11 +255,11 @@ fn a_write_larger_than_the_buffer_passes_through() {
     assert_eq!(served.len(), requests.len());
 }
 
-/// However many reads there are, a write that waits for room gets its turn.
+/// A write that waits for room is served, however many reads there are.
 #[test]
 fn reads_do_not_shut_out_a_stalled_write() {
     let mut disk = build_with(|model| (model.channels, model.dies_per_channel) = (1, 1));
-    // The buffer, and more than the die programs meanwhile.
+    // These writes fill the buffer, beyond what the die programs meanwhile.
     let fill = 32 * 1024 * 1024 / 131_072 + 40;
     let next = |i: usize| if i <= fill { write(i as u64 * 256, 256) } else { read(0, 8) };
     let served = closed_loop(disk.as_mut(), Nanos(0), 8, 20_000, next);
@@ -268,7 +268,7 @@ fn reads_do_not_shut_out_a_stalled_write() {
             served.iter().filter(|served| served.request.op == op).map(ServedRequest::latency);
         latencies.max().unwrap()
     };
-    // 128 KiB are eight pages, programmed with a read between each two.
+    // A write of 128 KiB needs eight pages, which are programmed with a read between each two.
     assert!(longest(Op::Write) < Nanos::from_millis(40), "{}", longest(Op::Write));
     assert!(longest(Op::Read) < Nanos::from_millis(40), "{}", longest(Op::Read));
 }
@@ -305,7 +305,7 @@ fn busy_is_the_time_in_which_any_die_works() {
     assert_eq!(disk.counters().busy_ns, each.0 * served.len() as u64);
 }
 
-/// Also where another flush is still under way.
+/// Each flush takes its full time, even while another is under way.
 #[test]
 fn each_flush_pays_for_what_was_written_since_the_last() {
     let mut disk = build_with(|model| model.queued_flush = true);

@@ -1,5 +1,5 @@
-//! How an SSD makes room for what is written: collection of garbage, trim, the SLC cache; and how
-//! its reads fare meanwhile.
+//! Tests of how an SSD makes room for writes (garbage collection, trim, the SLC cache), and of its
+//! reads meanwhile.
 
 mod drive;
 
@@ -14,7 +14,7 @@ use drive::{
 const SIZE: Bytes = Bytes::gib(1);
 const BLOCKS_OF_4K: u64 = SIZE.0 / 4096;
 
-/// A small drive, so that it is soon full: 8 dies of 160 blocks of 1 MiB.
+/// Returns a small drive that is soon full: 8 dies of 160 blocks of 1 MiB.
 fn small() -> Ssd {
     Ssd {
         channels: 4,
@@ -42,22 +42,24 @@ fn since(disk: &dyn Disk, before: Counters) -> (u64, u64) {
     )
 }
 
-/// Random writes of 4 KiB, so many times the disk's size.
+/// Serves random writes of 4 KiB, `times` the disk's size in total.
 fn random_writes(disk: &mut dyn Disk, start: Nanos, times: f64, seed: u64) -> Vec<ServedRequest> {
     let mut random = Random::new(Seed(seed));
     let count = (BLOCKS_OF_4K as f64 * times) as usize;
     closed_loop(disk, start, 32, count, |_| write(random.below(BLOCKS_OF_4K) * 8, 8))
 }
 
-/// Sectors written to the medium by sectors written by the host, while the last `served` were.
+/// Returns the write amplification since `before`: sectors written to the medium, divided by those
+/// that the host wrote in `served`.
 fn amplification(disk: &dyn Disk, before: Counters, served: &[ServedRequest]) -> f64 {
     let host: u64 = served.iter().map(|served| u64::from(served.request.sectors)).sum();
     since(disk, before).0 as f64 / host as f64
 }
 
-/// Greedy collection under uniform random writes has a steady state: of the blocks in use the share
-/// `rho` is valid, of the chosen block `u`, with rho = (u - 1) / ln u, and each page of the host's
-/// costs 1 / (1 - u) (Desnoyers, "Analytic modeling of SSD write performance", 2012).
+/// Returns the write amplification of greedy collection under uniform random writes in its steady
+/// state. If the fraction `rho` of the blocks in use is valid, and `u` of the chosen block, then
+/// rho = (u - 1) / ln u, and each page of the host costs 1 / (1 - u) (Desnoyers, "Analytic modeling
+/// of SSD write performance", 2012).
 fn theory(rho: f64) -> f64 {
     let (mut low, mut high) = (1e-9, 1.0 - 1e-9);
     for _ in 0..200 {
@@ -67,7 +69,8 @@ fn theory(rho: f64) -> f64 {
     1.0 / (1.0 - low)
 }
 
-/// Each die has three empty blocks, one half written and one half moved.
+/// Returns the expected write amplification for `flash_mib` of flash. In each die four blocks of 1
+/// MiB are not in use: three are empty, and one half-written and one half-moved block count as one.
 fn amplification_expected(flash_mib: u64) -> f64 {
     theory(SIZE.0 as f64 / Bytes::mib(flash_mib - 8 * 4).0 as f64)
 }
@@ -84,8 +87,7 @@ fn random_writes_are_amplified_as_theory_says() {
     }
 }
 
-/// A disk that is made as if it had been written at random for long is where writing it for long
-/// leads.
+/// A disk preconditioned at random is in the state to which long random writing leads.
 #[test]
 fn a_preconditioned_disk_is_in_the_steady_state_from_the_start() {
     let at_random = |model: &mut Ssd| model.preconditioned = Preconditioned::AtRandom;
@@ -114,7 +116,7 @@ fn sequential_writes_are_not_amplified() {
     assert!(erased > 2 * 1024, "{erased} blocks of 1 MiB were used again");
 }
 
-/// However long it goes on, writing slows down as collection sets in, and never stops for long.
+/// Writing slows down gradually as collection sets in, and never stops for long.
 #[test]
 fn the_onset_of_collection_is_gradual() {
     let mut disk = build_with(|_| ());
@@ -133,8 +135,8 @@ fn what_was_trimmed_is_not_moved() {
     let half = SIZE.sectors().0 / 2;
     let trim = Request { op: Op::Discard, ..write(half, half as u32) };
     let now = serve(disk.as_mut(), warm.last().unwrap().at, trim);
-    // Now only half of it is in use, which leaves collection as much room as if the disk were half
-    // as large.
+    // Only half of the disk is in use now. Collection has as much room as if the disk were half as
+    // large.
     let mut random = Random::new(Seed(2));
     let mut half_of_it = |disk: &mut dyn Disk, now, count| {
         closed_loop(disk, now, 32, count, |_| write(random.below(BLOCKS_OF_4K / 2) * 8, 8))
@@ -144,7 +146,7 @@ fn what_was_trimmed_is_not_moved() {
     let served = half_of_it(disk.as_mut(), warm.last().unwrap().at, 100_000);
     let found = amplification(disk.as_ref(), before, &served);
     assert_near("amplification", found, theory(512.0 / (1_280.0 - 32.0)), 0.05);
-    // And what is nowhere is read from nowhere.
+    // Trimmed sectors are not read from the medium.
     let read_before = disk.counters().media_read_sectors;
     let now = serve(disk.as_mut(), served.last().unwrap().at, read(half + 800, 8));
     assert_eq!(disk.counters().media_read_sectors, read_before);
@@ -166,7 +168,7 @@ fn what_is_in_the_buffer_is_read_from_there() {
 
 fn with_slc(model: &mut Ssd) {
     let (read_page, program_page) = (Nanos::from_micros(20), Nanos::from_micros(100));
-    // So much of it that nothing else is collected.
+    // There is so much flash that nothing else is collected.
     model.raw_size = Bytes::gib(2);
     model.program_page = Nanos::from_millis(2);
     model.slc = Some(Slc { cache: Bytes::mib(48), cell_bits: 3, read_page, program_page });
@@ -186,7 +188,7 @@ fn the_slc_cache_is_fast_until_it_is_full_and_again_after_a_rest() {
     };
     let transfer = small().channel.time_for(Bytes::kib(16)).as_secs_f64();
     let served = burst(disk.as_mut(), Nanos(0), 150);
-    // The buffer of 4 MiB takes what comes at once.
+    // The buffer of 4 MiB takes the first writes at once, so these are left out.
     let fast = throughput(&served[8 * 8..44 * 8]).0 as f64;
     assert_near("in the cache", fast, row / (100e-6 + transfer), 0.05);
     let slow = throughput(&served[60 * 8..]).0 as f64;
@@ -213,7 +215,7 @@ fn slc_pages_are_read_in_their_own_time() {
     assert_eq!(slow - fast, small().read_page[0] - Nanos::from_micros(20));
 }
 
-/// A read that comes upon a program waits for its end, or for as long as it takes to interrupt it.
+/// A read during a program operation waits for its end, or for as long as an interruption takes.
 #[test]
 fn reads_interrupt_programs_where_they_can() {
     let longest = |suspend| {
@@ -232,7 +234,7 @@ fn reads_interrupt_programs_where_they_can() {
     assert!(interrupts > alone + suspend && interrupts < alone * 2 + suspend, "{interrupts}");
 }
 
-/// An interrupted program gets on: it runs for as long as it stood still.
+/// An interrupted program operation makes progress: it runs for as long as it was stopped.
 #[test]
 fn reads_do_not_hold_up_a_program_for_ever() {
     let mut disk = build_with(|model| {
@@ -256,18 +258,19 @@ fn a_protected_buffer_has_nothing_to_flush() {
     assert!(now < overhead * 2, "{now}");
 }
 
-/// Whatever is left of an older copy in the buffer.
+/// A read gets the data written last, whatever older copy is left in the buffer.
 #[test]
 fn what_was_written_last_counts() {
     let mut disk = build_with(|model| model.channels = 1);
     serve(disk.as_mut(), Nanos(0), write(0, 32));
-    // The row of these goes to the medium; this stays in the buffer, a part of a row.
+    // The row of the first write goes to the medium; the second write stays in the buffer, because
+    // it is a part of a row.
     let now = serve(disk.as_mut(), Nanos::from_micros(100), write(0, 8)) + Nanos::from_millis(5);
     let done = serve(disk.as_mut(), now, read(0, 8));
     assert_eq!(disk.counters().cache_hits, 1, "{}", done - now);
 }
 
-/// A read that may not interrupt at once does as soon as it may.
+/// A read that may not interrupt at once does so as soon as it may.
 #[test]
 fn a_second_read_waits_until_a_program_has_got_on() {
     let mut disk = build_with(|model| {
@@ -278,11 +281,12 @@ fn a_second_read_waits_until_a_program_has_got_on() {
     let first = serve(disk.as_mut(), now + Nanos::from_micros(300), read(8_000, 8));
     let at = first + Nanos::from_micros(10);
     let second = serve(disk.as_mut(), at, read(16_000, 8)) - at;
-    // The program goes on for as long as it stood still: what the first read and stopping took.
+    // The program runs for as long as it was stopped: the time of the first read and of the
+    // interruption.
     assert!(second < small().read_page[0] * 4, "{second}");
 }
 
-/// With the least room that a device may have, nothing ever stops.
+/// A device with the least room that the reader accepts never stops.
 #[test]
 fn the_least_room_is_enough() {
     let (block, dies) = (Bytes::mib(4), 1);

@@ -1,4 +1,4 @@
-//! Queueing theory as oracle, on the disk whose service takes always the same.
+//! Tests against queueing theory, on the disk whose service time is constant.
 
 mod drive;
 
@@ -33,14 +33,14 @@ fn throughput_is_that_of_the_servers_in_use() {
             LATENCY * (8_400 / in_use),
             "{servers} servers, depth {depth}"
         );
-        // Each of the servers has every place in line once in so many requests.
+        // In this many requests, each server has had every place in the queue once.
         let rounds = &served[depth..depth + depth * servers as usize];
         let throughput = in_use as f64 / LATENCY.0 as f64;
         assert_near("Little's law", throughput * mean_latency(rounds), depth as f64, 1e-9);
     }
 }
 
-/// Poisson arrivals at one server: an M/D/1 queue, whose mean wait is rho S / (2 (1 - rho))
+/// Poisson arrivals at one server form an M/D/1 queue, whose mean wait is rho S / (2 (1 - rho))
 /// (Pollaczek and Khinchine).
 #[test]
 fn random_arrivals_wait_as_long_as_theory_says() {
@@ -69,7 +69,8 @@ fn random_arrivals_wait_as_long_as_theory_says() {
     }
 }
 
-/// Requests under way, averaged over time by walking through all arrivals and departures.
+/// Returns the number of requests under way, averaged over time by walking through all arrivals and
+/// departures.
 fn mean_in_system(served: &[ServedRequest], span: f64) -> f64 {
     let mut steps: Vec<(u64, i64)> =
         served.iter().flat_map(|served| [(served.submitted.0, 1), (served.at.0, -1)]).collect();

@@ -1,5 +1,5 @@
-//! The cable carries one transfer after another, each at its rate at most; and what the host asked
-//! for and got, it carried.
+//! Checks that the cable carries one transfer after another, none above its rate, and that it
+//! carried all data that the host requested and received.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use crate::event_log::DiskEvent;
 pub(super) struct Cable {
     rate: Rate,
     free: Nanos,
-    /// The disk's size in sectors. What is asked for beyond it is not carried.
+    /// The disk's size in sectors. Data requested beyond it is not transferred.
     sectors: u64,
     carried: Bytes,
     completed: Bytes,

@@ -1,5 +1,5 @@
-//! A die does one thing at a time and a channel carries one transfer at a time, and each takes its
-//! time.
+//! Checks that a die does one operation and a channel one transfer at a time, and that each takes
+//! its time.
 
 use std::ops::Range;
 
@@ -17,14 +17,15 @@ pub(super) struct DieLaw {
     suspend: Nanos,
     channel: Rate,
     each: Vec<DieHistory>,
-    /// When each is free.
+    /// The time from which each channel is free.
     channels: Vec<Nanos>,
 }
 
 #[derive(Clone, Default)]
 struct DieHistory {
     free: Nanos,
-    /// The time that a program or an erase has run, and how often it was interrupted.
+    /// The time that the present program or erase has run; `interruptions` is how often it was
+    /// interrupted.
     ran: Nanos,
     interruptions: u64,
 }
@@ -77,7 +78,7 @@ impl DieLaw {
             return Ok(());
         }
         let ran = std::mem::take(&mut die.ran);
-        // To go on after an interruption takes as long as the interruption.
+        // Resuming after an interruption takes as long as the interruption.
         let needed = needed + suspend * std::mem::take(&mut die.interruptions);
         long_enough(index, what, ran, needed)
     }

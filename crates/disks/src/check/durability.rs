@@ -1,5 +1,5 @@
-//! When a flush is done, what was written before it is on the medium; when a write that must not
-//! stay in the buffer (FUA) is done, it is.
+//! Checks that all data written before a flush is on the medium when the flush completes, and that
+//! the data of a write with FUA is on the medium when the write completes.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,28 +10,28 @@ use super::law::{Answered, Broken, Law};
 use crate::event_log::DiskEvent;
 use crate::{Op, Request};
 
-/// 4 KiB, in sectors. What is written of less than a whole one is not followed.
+/// 4 KiB, in sectors. The checker does not follow writes of less than a whole unit.
 const UNIT: u64 = 8;
 
-/// Units are forgotten when they are clean; this often somebody looks.
+/// Least number of units at which the checker looks for clean units to forget.
 const MANY: usize = 1 << 16;
 
 #[derive(Default)]
 pub(super) struct Durability {
     sectors: u64,
-    /// By unit.
+    /// The state of each unit that was written.
     units: BTreeMap<u64, UnitState>,
-    /// Data on its way to the medium: when it gets there, when it was taken for that, and its
-    /// units.
+    /// Data on its way to the medium: the time at which it arrives there, the time at which it was
+    /// taken from the buffer, and its units.
     coming: Vec<(Nanos, Nanos, Range<u64>)>,
-    /// When the writes under way were submitted.
+    /// Submission times of the writes under way.
     under_way: Vec<Nanos>,
     look_at: usize,
 }
 
 #[derive(Default)]
 struct UnitState {
-    /// The write that was completed last: when it was submitted and when it completed.
+    /// Submission and completion time of the write that was completed last.
     written: Option<(Nanos, Nanos)>,
     /// The time at which the data on the medium was taken from the buffer.
     taken: Option<Nanos>,
@@ -48,7 +48,7 @@ impl Durability {
         Self { sectors: bytes.sectors().0, look_at: MANY, ..Self::default() }
     }
 
-    /// The units that lie within the sectors as a whole.
+    /// Returns the units that lie wholly within the request.
     fn whole(&self, request: &Request) -> Range<u64> {
         let Range { start, end } = request.sectors_below(self.sectors);
         let first = start.div_ceil(UNIT);
@@ -135,8 +135,8 @@ impl Law for Durability {
                 })
             }
             Op::Discard | Op::WriteZeroes => {
-                // What was on its way to the medium may be a write's that is still to be told of as
-                // done.
+                // Data on its way to the medium stays noted: it may belong to a write whose
+                // completion is still to be reported.
                 let range = self.whole(request);
                 self.units.range_mut(range).for_each(|(_, unit)| unit.written = None);
                 Ok(())

@@ -1,4 +1,5 @@
-//! The machine takes its time of each request, and its processor does one thing after another.
+//! Checks that the host takes its time for each request, and that its processor handles one after
+//! another.
 
 use std::collections::BTreeMap;
 
@@ -8,16 +9,16 @@ use disklab_units::Nanos;
 use super::law::{Broken, ensure};
 use crate::Completion;
 
-/// Watches the requests of all disks of a machine.
+/// The checker of the host, which watches the requests of all disks of a machine.
 #[derive(Clone)]
 pub(crate) struct HostLaw {
-    /// The time that no request goes below.
+    /// The least time of a request: the host's, both ways.
     least: Nanos,
-    /// The processor's time of a request, both ways.
+    /// The processor's time for a request, both ways.
     core: Nanos,
-    /// By disk and id: when requests under way were submitted.
+    /// Submission time of each request under way, by disk and id.
     under_way: BTreeMap<(usize, u32), Nanos>,
-    /// When the processor had its first request.
+    /// Time at which the processor got its first request.
     first: Option<Nanos>,
     answers: u64,
     violation: Option<(usize, String)>,

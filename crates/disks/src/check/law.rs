@@ -5,15 +5,15 @@ use disklab_units::Nanos;
 use crate::Request;
 use crate::event_log::DiskEvent;
 
-/// Whether a law was kept, or in words what broke it.
+/// The result of a check: `Ok` if the law was kept, otherwise a description of the violation.
 pub(super) type Broken = Result<(), String>;
 
-/// Breaks a law, in these words, unless it was kept.
+/// Returns a violation with this description unless `kept` is true.
 pub(super) fn ensure(kept: bool, words: impl FnOnce() -> String) -> Broken {
     if kept { Ok(()) } else { Err(words()) }
 }
 
-/// A request that is done.
+/// A completed request.
 pub(super) struct Answered {
     pub request: Request,
     pub submitted: Nanos,
@@ -21,7 +21,7 @@ pub(super) struct Answered {
     pub at: Nanos,
 }
 
-/// A law that a disk keeps.
+/// A law that a disk must obey.
 pub(super) trait Law: Send {
     fn submitted(&mut self, _now: Nanos, _request: &Request) {}
 

@@ -1,12 +1,12 @@
-//! Watches that a disk keeps to what is physically possible, and to what it promised.
+//! Watches whether a disk obeys what is physically possible and keeps its promises.
 //!
-//! The checkers know a disk by its description and by what it tells of its work. With the model
-//! they share where sectors are and how long the arm takes for a distance; not what decides about
-//! time: a rotation left out, a die used twice or a flush or a write through the buffer that ends
-//! too soon, a command that is passed by ones that came too much later or are too much further
-//! away, or a batch of answers that is not given, is seen. Cards and constant disks tell nothing of
-//! their inside: of cards it is seen that they do one thing at a time and no faster than they can,
-//! of constant disks that each request ends once.
+//! The checkers know a disk by its description and by the events that it reports. They share with
+//! the model the places of sectors and the arm's time for a distance, but no decision about time.
+//! They therefore find: a rotation left out, a die used twice, a flush or FUA write that completes
+//! too soon, a command that waits while others that came too much later or are too much further
+//! away are served, a batch of completions that is not delivered. Cards and constant disks report
+//! no inner events. Of a card the checkers verify that it serves one command at a time and no
+//! faster than it can, of a constant disk that each request completes once.
 
 mod cable;
 mod dies;
@@ -31,11 +31,11 @@ use self::law::{Answered, Broken, Law};
 use crate::event_log::DiskEvent;
 use crate::{Completion, Counters, Disk, Request};
 
-/// A disk that is watched. It behaves as the one inside.
+/// A watched disk, which behaves like the disk inside.
 pub(crate) struct CheckedDisk {
     disk: Box<dyn Disk>,
     laws: Vec<Box<dyn Law>>,
-    /// By id: requests under way.
+    /// Requests under way with their submission times, by id.
     present: BTreeMap<u32, (Nanos, Request)>,
     events: Vec<DiskEvent>,
     done: Vec<Completion>,
@@ -44,7 +44,7 @@ pub(crate) struct CheckedDisk {
 }
 
 impl CheckedDisk {
-    /// `disk` is what [`crate::build`] makes of the rest.
+    /// Watches `disk`, which [`crate::build`] must have made from the other arguments.
     pub fn new(mut disk: Box<dyn Disk>, model: &Model, bytes: Bytes, seed: Seed) -> Self {
         disk.record_events();
         let mut laws: Vec<Box<dyn Law>> = match model {
@@ -82,7 +82,7 @@ impl CheckedDisk {
         }
     }
 
-    /// Blames a disk that will never do what is asked of it.
+    /// Records a violation if requests are under way and the disk has no next event.
     fn expect_event(&mut self, now: Nanos) {
         let Self { disk, present, violation, .. } = self;
         if !present.is_empty() && disk.next_event().is_none() {

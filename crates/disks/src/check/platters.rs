@@ -1,5 +1,6 @@
-//! Sectors pass under the head when the platters have turned so far, and the arm must be there.
-//! That takes as long as the model's curve says, and the curve has the data sheet's three times.
+//! Checks that sectors are accessed only when the platters have turned to them and the arm is
+//! there. The arm takes the time of the model's curve, and the curve must have the data sheet's
+//! three times.
 
 use disklab_config::device::Hdd;
 use disklab_units::{Bytes, Nanos, Seed};
@@ -11,11 +12,11 @@ use crate::hdd::mechanics::{AccessTarget, Mechanics};
 
 pub(super) struct Platters {
     mechanics: Mechanics,
-    /// The seek to the next track by the data sheet: no seek takes less.
+    /// The data sheet's seek time to the next track, which no seek undercuts.
     least: Nanos,
-    /// Whether the model's seek times are those of the data sheet.
+    /// Result of the comparison of the model's seek times with the data sheet's.
     seeks: Broken,
-    /// The arm's last work of its own: when it ended, and where.
+    /// End time and place of the arm's last access.
     last: Option<(Nanos, Arm)>,
 }
 
@@ -27,7 +28,7 @@ impl Platters {
     }
 }
 
-/// Over this many distances, spread evenly, the average of the seek times is taken.
+/// Number of distances, evenly spread, over which the average of the seek times is computed.
 const SAMPLES: u32 = 1_000;
 
 /// Compares the model's seek times with the data sheet's three: over one cylinder, on average over
@@ -46,12 +47,12 @@ fn compare_seeks(mechanics: &Mechanics, model: &Hdd) -> Broken {
             format!("a seek {distance} takes {found}, and the data sheet says {stated}")
         })
     };
-    // Times are rounded to a nanosecond; over the whole stroke, slope times distance is a sum of
-    // large numbers.
+    // Times are rounded to a nanosecond. Over the full stroke, slope times distance is a sum of
+    // large numbers, so rounding errors are larger.
     if last >= 1 {
         differ("over one cylinder", travel(1), track, 2.0)?;
     }
-    // The curve is fitted to five cylinders at least.
+    // The curve is fitted for at least five cylinders.
     if last >= 4 {
         differ("over the whole stroke", travel(last), full, 2.0 + 1e-6 * full.0 as f64)?;
         let count = SAMPLES.min(last);
@@ -62,7 +63,7 @@ fn compare_seeks(mechanics: &Mechanics, model: &Hdd) -> Broken {
             times += pairs * travel(distance) as f64;
             weights += pairs;
         }
-        // Few cylinders have distances too few for an average that is exact.
+        // With few cylinders there are too few distances for an exact average.
         let steps = full.saturating_sub(track).0 as f64 * (0.004 + 3.0 / f64::from(last));
         let tolerance = 0.01 * average.0 as f64 + steps;
         differ("on average", (times / weights) as u64, average, tolerance)?;
@@ -119,7 +120,7 @@ impl Law for Platters {
         })?;
         let to = first.arm;
         let needed = if from.cylinder == to.cylinder { Nanos::ZERO } else { self.least };
-        // A nanosecond is rounded.
+        // One nanosecond is allowed for rounding.
         ensure(travel + Nanos(1) >= needed, || {
             let what = what();
             format!(

@@ -1,6 +1,7 @@
-//! The queue of a hard disk chooses as its description says: no command is served before one that
-//! arrived so much earlier, or before one that is nearer by more than the drive's error; nothing
-//! is done before its data passed the head, and no more is reported at once than a batch.
+//! Checks that the queue of a hard disk chooses as its description says. No command is served
+//! before one that arrived earlier by more than the patience, or before one that is nearer by more
+//! than the drive's error. No command completes before its data has passed the head, and no more
+//! commands than a batch are reported at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -17,22 +18,24 @@ use crate::{Op, Request};
 pub(super) struct QueueLaw {
     model: Hdd,
     mechanics: Mechanics,
-    /// All that may lie between the submission of a request and the drive's knowing it.
+    /// Longest time from the submission of a request until the drive has decoded it.
     decoding: Nanos,
-    /// By id: when each request that is not done was submitted.
+    /// Submission time of each request that has not completed, by id.
     under_way: BTreeMap<u32, Nanos>,
-    /// By id: requests that the drive has no place for at first. How long they wait for one is
-    /// not the queue's.
+    /// Ids of requests that found the drive's queue full. The queue is not responsible for the time
+    /// that they wait outside.
     outside: BTreeSet<u32>,
-    /// When the last flush was done, which nothing passes.
+    /// Completion time of the last flush, which no command overtakes.
     flushed: Nanos,
-    /// By id: when the head was past the data of a request that is not done.
+    /// Time at which the head had passed the data of each request that has not completed, by id.
     passed: BTreeMap<u32, Nanos>,
-    /// The accesses for requests that the arm left for, by when it left: the moments of choice.
+    /// The accesses for which the arm moved, by the time at which it left; these times are those of
+    /// the drive's choices.
     accesses: BTreeMap<Nanos, ChosenAccess>,
-    /// The end of the last access, if that was a read.
+    /// The sector behind the last access, if that was a read.
     read_up_to: Option<u64>,
-    /// When the last request with an access of its own was done, and how many were done then.
+    /// Completion time of the last request with an access of its own, and the number of such
+    /// requests completed at that time.
     reported: (Nanos, u32),
 }
 
@@ -41,21 +44,21 @@ struct ChosenAccess {
     sectors: Range<u64>,
     write: bool,
     id: u32,
-    /// When the request was submitted.
+    /// Submission time of the request.
     submitted: Nanos,
     /// The place that the arm left.
     from: Arm,
-    /// Whether a read goes on where the last one ended. It is next whatever is nearer.
+    /// Whether this is a read that continues the last one. Such a read is next, whatever is nearer.
     sequel: bool,
 }
 
-/// The drive's error about a way is at most so many times the arm's time for it.
+/// Limit of the drive's error about a command, as a multiple of the arm's time to it.
 const MOST_TRAVELS: u64 = 6;
 
-/// For each request so many choices of others are checked.
+/// Number of other choices that are checked for each request.
 const CHOICES: usize = 32;
 
-/// Choices of so long ago are kept, however few requests are under way.
+/// Number of past choices that are kept even if few requests are under way.
 const KEPT: usize = 256;
 
 impl QueueLaw {
@@ -74,17 +77,17 @@ impl QueueLaw {
         }
     }
 
-    /// Returns the most that a command's arrival this much later than another's costs it.
+    /// Returns the most that it costs a command to have arrived `later` than another.
     fn late(&self, later: Nanos) -> Nanos {
         let Hdd { queue_patience, queue_error, .. } = self.model;
         let longest = self.mechanics.longest_reach() + queue_error.0 + 1;
         let part = later.0.min(queue_patience.0) as f64 / queue_patience.0.max(1) as f64;
-        // One for rounding, and the drive's rate of costs is rounded up.
+        // The additions are for rounding, and because the drive rounds its rate of costs up.
         Nanos((longest as f64 * part) as u64 + 2 + (queue_patience.0 >> 16))
     }
 
-    /// Checks the choices of others while a command waited and the drive knew it. The command's
-    /// own access came later.
+    /// Checks the choices of other commands during `waited`, while a command waited and the drive
+    /// knew it. `access` is the command's own, later access.
     fn choices(&self, id: u32, waited: Range<Nanos>, access: &ChosenAccess) -> Broken {
         let geometry = &self.mechanics.geometry;
         let target = |access: &ChosenAccess| {
@@ -110,7 +113,7 @@ impl QueueLaw {
         Ok(())
     }
 
-    /// Forgets the choices before the first request that is under way.
+    /// Forgets the choices before the submission of the oldest request under way.
     fn forget(&mut self) {
         if self.accesses.len() > KEPT + 4 * self.under_way.len() {
             let oldest = self.under_way.values().min().copied().unwrap_or(Nanos::MAX);
@@ -155,13 +158,14 @@ impl Law for QueueLaw {
             self.flushed = at;
         }
         self.forget();
-        // Data that the head did not pass for the request came from memory or went there.
+        // Data that did not pass the head for this request came from memory or went there.
         let Some(end) = self.passed.remove(&id) else { return Ok(()) };
         ensure(at >= end, || {
             format!("request {id} is done at {at}, and its data passed the head until {end}")
         })?;
         self.reported = if self.reported.0 == at { (at, self.reported.1 + 1) } else { (at, 1) };
-        // Besides the batch, one may just have come over the cable.
+        // One more than a batch is allowed, because the transfer of an earlier request may end at
+        // the same time.
         let (many, batch) = (self.reported.1, self.model.completion_batch);
         ensure(many <= batch + 1, || {
             format!("{many} requests are reported at {at}, and a batch is {batch}")
@@ -178,7 +182,8 @@ impl Law for QueueLaw {
                 other.submitted
             ));
         }
-        // A read whose first part is in the cache may have got it after a choice.
+        // This holds only for an access that begins at the request's first sector: a read may have
+        // found its first part in the cache after one of the choices.
         if access.sectors.start == request.sector {
             let known = (arrived + self.decoding).min(started);
             self.choices(id, known..started, access)?;

@@ -1,5 +1,5 @@
-//! Random devices, with any numbers that the reader accepts, served by the models and watched by
-//! the checkers.
+//! Tests with random devices, whose numbers are any that the reader accepts. The models serve them
+//! and the checkers watch.
 //!
 //! A failure names its device by a number; `DISKLAB_RANDOM_DEVICE=NUMBER` runs that one alone.
 
@@ -16,10 +16,10 @@ use crate::{Op, build_checked};
 
 const DEVICES: usize = 10_000;
 
-/// The number of the only device to be run, if the environment of the build names one.
+/// Number of the only device to be run, if the environment of the build names one.
 const ONE: Option<&str> = option_env!("DISKLAB_RANDOM_DEVICE");
 
-/// Draws a request of any kind at most sizes and places, some of them beyond the disk's end.
+/// Draws a request of any kind, with many sizes and places, some of them beyond the disk's end.
 fn request(random: &mut Random, id: u32, bytes: Bytes, last: u64) -> Request {
     let blocks = bytes.0 / 4096;
     let op = match random.below(40) {
@@ -30,7 +30,7 @@ fn request(random: &mut Random, id: u32, bytes: Bytes, last: u64) -> Request {
         _ => Op::WriteZeroes,
     };
     let sector = match random.below(16) {
-        // Half of them near each other, so that caches and buffers play their part.
+        // Half of the places are near each other, so that caches and buffers are used.
         0..6 => random.below(blocks.min(500)) * 8,
         6..8 => last,
         8 => (blocks * 8).saturating_sub(random.below(200)),
@@ -45,8 +45,8 @@ fn request(random: &mut Random, id: u32, bytes: Bytes, last: u64) -> Request {
     Request { id, op, sector, sectors, fua: fua && op == Op::Write }
 }
 
-/// Serves requests at several depths, and `count` more of them than that; returns the first
-/// objection.
+/// Serves requests at several depths, at each as many as the depth plus `count`. Returns the first
+/// violation.
 fn objection(device: &Device, random: &mut Random, count: u32) -> Option<String> {
     let mut disk = build_checked(&device.model, device.bytes, Seed(random.next_u64()));
     let (mut now, mut done, mut last) = (Nanos::ZERO, Vec::new(), 0);
@@ -73,15 +73,15 @@ fn objection(device: &Device, random: &mut Random, count: u32) -> Option<String>
             completed += done.len() as u32;
             done.clear();
         }
-        // After a rest, in which a drive does what it put off.
+        // The drive rests, which lets it do the work that it postponed.
         now += Nanos::from_millis(random.below(400));
         disk.advance(now, &mut done);
     }
     disk.violation().map(str::to_owned)
 }
 
-/// Returns the first `count` devices that the reader accepts, by number, and the chance that goes
-/// on with each; or the one that the environment names.
+/// Returns the first `count` devices that the reader accepts, with their numbers, sources and
+/// random streams. If the environment names a device, returns only that one.
 fn devices(count: usize) -> impl Iterator<Item = (u64, String, Device, Random)> {
     let one = ONE.map(|number| number.parse::<u64>().expect("a number"));
     let numbers = one.map_or(0..u64::MAX, |one| one..one + 1);
@@ -107,28 +107,30 @@ fn no_random_device_is_objected_to() {
     }
 }
 
-/// A bug, the devices that can show it, and the percentage of those on which it must be found: in
-/// so few requests, some have no occasion for it.
+/// A bug, the devices that can show it, and the percentage of these on which it must be found. With
+/// so few requests, some devices never come into the situation.
 type Planted = (Bug, fn(&Device) -> bool, usize);
 
 fn is_hdd(device: &Device) -> bool {
     matches!(device.model, Model::Hdd(_))
 }
 
-/// Whether the arm of a hard disk has some way to go.
+/// Returns whether this is a hard disk with more than 100 cylinders, so that its arm has some way
+/// to travel.
 fn seeks(device: &Device) -> bool {
     let Model::Hdd(hdd) = &device.model else { return false };
     Mechanics::new(hdd, device.bytes, Seed(1)).geometry.cylinders > 100
 }
 
-/// Whether a drive chooses among many, and soon runs out of patience.
+/// Returns whether a drive chooses among many commands and has little patience.
 fn hurries(device: &Device) -> bool {
     let Model::Hdd(hdd) = &device.model else { return false };
     let decoding = Nanos(hdd.command_overhead.0 * 40);
     seeks(device) && hdd.queue_depth >= 40 && hdd.queue_patience + decoding < Nanos::from_millis(60)
 }
 
-/// Whether a drive chooses well among many, in which age plays no part.
+/// Returns whether a drive chooses well among many commands and has so much patience that age has
+/// no effect.
 fn chooses_well(device: &Device) -> bool {
     let Model::Hdd(hdd) = &device.model else { return false };
     seeks(device)
@@ -152,7 +154,7 @@ fn keeps_batches(device: &Device) -> bool {
     hdd.completion_batch > 1
 }
 
-/// Whether a device answers writes before they are on the medium.
+/// Returns whether a device completes writes before they are on the medium.
 fn buffers(device: &Device) -> bool {
     device.model.volatile() >= Bytes::mib(1)
 }

@@ -12,8 +12,8 @@ fn device(source: &str) -> Device {
     read.unwrap_or_else(|mistakes| panic!("{mistakes}"))
 }
 
-/// Returns the violation found in some thousand reads and writes, sixteen at a time, with a flush
-/// now and then when all are done.
+/// Returns the first violation in 4,000 reads and writes, sixteen at a time, with a flush whenever
+/// 40 are done.
 fn found(source: &str) -> Option<String> {
     let device = device(source);
     let mut disk = build_checked(&device.model, device.bytes, Seed(1));
@@ -22,7 +22,7 @@ fn found(source: &str) -> Option<String> {
     for _ in 0..100 {
         for id in 0..40 {
             let op = if random.below(2) == 0 { Op::Read } else { Op::Write };
-            // Half of them near each other, so that caches and buffers play their part.
+            // Half of the places are near each other, so that caches and buffers are used.
             let blocks = if random.below(2) == 0 { 2_000 } else { device.bytes.0 / 4096 - 100 };
             let request = Request {
                 id,
@@ -61,7 +61,7 @@ const CARD: &str = include_str!("../../../../lab/devices/transcend-microsdhc.tom
 const EMMC: &str = include_str!("../../../../lab/devices/sandisk-emmc.toml");
 const NVME: &str = include_str!("../../../../lab/devices/nvme-tlc-1920gb.toml");
 
-/// A hard disk with little patience that reports in batches.
+/// Returns a hard disk with little patience that reports completions in batches.
 fn impatient(source: &str) -> String {
     let changed = |line| match line {
         line if str::starts_with(line, "queue_patience = \"") => {
@@ -72,7 +72,7 @@ fn impatient(source: &str) -> String {
     source.lines().map(changed).collect::<Vec<_>>().join("\n")
 }
 
-/// An SSD with all keys that may be left out, whose buffer is full soon.
+/// Returns an SSD with all optional keys, whose buffer is soon full.
 fn stalling() -> String {
     NVME.replace(
         "write_buffer = \"64 MiB\"",
@@ -80,7 +80,7 @@ fn stalling() -> String {
     )
 }
 
-/// Returns the first violation of the host's time while two disks behind it serve reads.
+/// Returns the first violation of the host's times while two disks behind it serve reads.
 fn found_of_host() -> Option<(usize, String)> {
     let host = HostTime {
         submit: Nanos::from_micros(8),
@@ -113,7 +113,7 @@ fn the_host_takes_its_time() {
     assert!(found.contains("the host's processor takes"), "{found}");
 }
 
-/// A device whose full stroke takes so long.
+/// Returns a device whose full stroke takes `full`.
 fn with_full_stroke(source: &str, full: &str) -> String {
     let changed = |line| match line {
         line if str::starts_with(line, "seek_full = \"") => format!("seek_full = \"{full}\""),
@@ -122,7 +122,7 @@ fn with_full_stroke(source: &str, full: &str) -> String {
     source.lines().map(changed).collect::<Vec<_>>().join("\n")
 }
 
-/// A full stroke of more than twice the average makes the curve bend up: a third of the stroke then
+/// With a full stroke of more than twice the average, the curve bends up: a third of the stroke
 /// takes less than the average.
 #[test]
 fn a_slow_full_stroke_is_no_bug() {

@@ -1,4 +1,4 @@
-//! A card does one command after another, and moves bytes at its rates at most.
+//! Checks that a card serves one command after another and moves no bytes above its rates.
 
 use std::ops::Range;
 

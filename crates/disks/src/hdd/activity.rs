@@ -7,9 +7,10 @@ use super::queue::Command;
 
 #[derive(Clone)]
 pub(crate) enum Activity {
-    /// Does nothing.
+    /// The mechanism does nothing.
     Idle,
-    /// Reads on behind the last read because nobody wants anything else. It ends without notice.
+    /// Reads ahead behind the last read, while no command waits. Its end causes no step of the
+    /// drive unless the write buffer has data to write.
     Ahead(Stream),
     /// Reads from the medium for a command.
     Read { stream: Stream, command: Command, access: Access },
@@ -23,10 +24,10 @@ pub(crate) enum Activity {
 #[derive(Clone)]
 pub(crate) struct Access {
     pub since: Nanos,
-    /// When the first sector was under the head.
+    /// Time at which the first sector came under the head.
     pub there: Nanos,
     pub end: Nanos,
-    /// The place that the arm came from; `None` if it was there.
+    /// The arm's previous place; `None` if the arm was already there.
     pub from: Option<Arm>,
     pub arm: Arm,
 }
@@ -35,23 +36,25 @@ pub(crate) struct Access {
 #[derive(Clone)]
 pub(crate) struct Stream {
     pub segment: usize,
-    /// When the head is at `tape`. This may be still to come: then the arm is on its way there.
+    /// Time at which the head is at `tape`. Until then the arm is on its way there.
     at: Nanos,
     tape: u64,
-    /// The first sector that it will not read, and when it gets there.
+    /// The first sector that the stream will not read; `stop` is the time at which the head reaches
+    /// it.
     pub limit: u64,
     pub stop: Nanos,
 }
 
 impl Stream {
-    /// From the place `tape`, reached at `at`, up to the sector `limit`.
+    /// Returns a stream that starts at the place `tape`, reached at `at`, and ends before the
+    /// sector `limit`.
     pub fn new(segment: usize, at: Nanos, tape: u64, limit: u64, geometry: &Geometry) -> Self {
         let mut stream = Self { segment, at, tape, limit: 0, stop: at };
         stream.extend(limit, geometry);
         stream
     }
 
-    /// Reads on to the sector `limit`, if that is further than it would.
+    /// Moves the stream's end to the sector `limit`, if that is further than its present end.
     pub fn extend(&mut self, limit: u64, geometry: &Geometry) {
         let limit = limit.min(geometry.sectors);
         if limit > self.limit {
@@ -60,7 +63,7 @@ impl Stream {
         }
     }
 
-    /// When the head comes to a place further on.
+    /// Returns the time at which the head reaches `tape`, a place further on.
     pub fn when(&self, tape: u64) -> Nanos {
         self.at.saturating_add(Nanos(tape.saturating_sub(self.tape)))
     }

@@ -1,23 +1,23 @@
-//! Extents in the order of their addresses: a sorted row in pieces, so that little is moved when
-//! one comes in between.
+//! Extents in the order of their addresses: a sorted sequence cut into pieces, so that an insertion
+//! moves few entries.
 
-/// First sector and slot.
+/// An extent's first sector and its slot.
 type ExtentEntry = (u64, u32);
 
-/// So many entries are moved for one at most.
+/// The largest number of entries in a piece, and so the most that an insertion moves.
 const LONGEST: usize = 128;
 
 #[derive(Clone, Default)]
 pub(super) struct ByAddress {
-    /// The pieces of the row, none of them empty.
+    /// The pieces in order, none of them empty.
     pieces: Vec<Vec<ExtentEntry>>,
-    /// The first sector of each piece: a search looks at these alone before it looks into one.
+    /// The first sector of each piece. A search looks at these before it looks into one piece.
     firsts: Vec<u64>,
-    /// Emptied ones, to be used again: nothing is allocated while a guest runs.
+    /// Emptied pieces, kept for reuse so that nothing is allocated while a guest runs.
     spare: Vec<Vec<ExtentEntry>>,
 }
 
-/// A place in the row: an entry's, or behind the last one of a piece.
+/// A position in the sequence: that of an entry, or behind the last entry of a piece.
 #[derive(Clone, Copy)]
 pub(super) struct ExtentCursor {
     piece: usize,
@@ -25,7 +25,7 @@ pub(super) struct ExtentCursor {
 }
 
 impl ByAddress {
-    /// The first entry at or behind `sector`.
+    /// Returns the position of the first entry that begins at or behind `sector`.
     pub fn seek(&self, sector: u64) -> ExtentCursor {
         let piece = self.firsts.partition_point(|&first| first < sector).saturating_sub(1);
         let at = self
@@ -35,7 +35,7 @@ impl ByAddress {
         ExtentCursor { piece, at }
     }
 
-    /// The place before.
+    /// Returns the position before `cursor`; `None` at the beginning.
     pub fn before(&self, cursor: ExtentCursor) -> Option<ExtentCursor> {
         match cursor {
             ExtentCursor { piece: 0, at: 0 } => None,
@@ -58,8 +58,8 @@ impl ByAddress {
         here.or_else(|| self.pieces.get(piece + 1)?.first()).map(|entry| entry.1)
     }
 
-    /// Puts an entry in front of the one at the cursor, which is where it belongs. No two entries
-    /// begin at one sector.
+    /// Inserts an entry before the one at the cursor, where it belongs in the order. No two entries
+    /// begin at the same sector.
     pub fn insert(&mut self, cursor: ExtentCursor, sector: u64, slot: u32) {
         let ExtentCursor { mut piece, mut at } = cursor;
         if self.pieces.is_empty() {
@@ -86,7 +86,7 @@ impl ByAddress {
         self.spare.pop().unwrap_or_else(|| Vec::with_capacity(LONGEST))
     }
 
-    /// Takes the entry at the cursor out, which then is at the one that followed.
+    /// Removes the entry at the cursor, and moves the cursor to the entry that followed.
     pub fn remove(&mut self, cursor: &mut ExtentCursor) {
         if self.pieces.get(cursor.piece).is_some_and(|piece| cursor.at >= piece.len()) {
             *cursor = ExtentCursor { piece: cursor.piece + 1, at: 0 };
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Against a tree.
+        /// A `BTreeMap` has the same entries after the same steps.
         #[test]
         fn the_row_is_sorted(steps in prop::collection::vec((0..2_000_u64, 0..3_u8), 1..3_000)) {
             let (mut row, mut tree) = (ByAddress::default(), BTreeMap::new());

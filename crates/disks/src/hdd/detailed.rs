@@ -1,22 +1,23 @@
-//! A hard disk of which more is known than its data sheet: its parameters were measured on the
-//! drive, one by one.
+//! A hard disk whose parameters were measured on a drive one by one, and which is known in more
+//! detail than a data sheet gives.
 
 use disklab_units::Nanos;
 
 use super::layout::SectorLayout;
 
-/// A drive that serves one command at a time, as drives did whose measurements are public: nothing
-/// in it says how a drive chooses among several.
+/// A drive that serves one command at a time, like the drives whose measurements are public. These
+/// measurements do not say how a drive chooses among several commands.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DetailedHdd {
     pub layout: SectorLayout,
     /// The time of a revolution.
     pub turn: Nanos,
-    /// The arm's time by distance in cylinders, from 0; over longer ones as over the last.
+    /// Seek times, indexed by the distance in cylinders from 0. A longer distance takes as long as
+    /// the last one.
     pub seeks: Vec<Nanos>,
-    /// From one surface to another, at the same place of the arm or together with a seek.
+    /// Time to change from one surface to another, without a seek or during one.
     pub head_switch: Nanos,
-    /// Added before a write to what the arm takes, in nanoseconds; below zero where reads take
+    /// Time added to the arm's movement before a write, in nanoseconds; negative if reads take
     /// longer.
     pub write_settle: i64,
     pub cache: DetailedCache,
@@ -25,83 +26,89 @@ pub struct DetailedHdd {
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DetailedCache {
-    /// Sequential streams that the cache can follow, and sectors that it keeps of each.
+    /// Number of cache segments, each of which can follow one sequential stream. `segment` is the
+    /// size of each, in sectors.
     pub segments: u32,
     pub segment: u64,
     pub look_ahead: LookAhead,
-    /// Whether writes are done for the host once they are in the cache.
+    /// Whether a write completes once its data is in the cache.
     pub write_cache: bool,
-    /// The part of a read that must be in the cache before the drive begins to send it, from 0 to
-    /// 1.
+    /// The fraction of a read, from 0 to 1, that must be in the cache before the drive begins to
+    /// send it.
     pub read_watermark: f64,
-    /// So many sectors of a write must be in the cache before it can go to the medium. Besides, no
-    /// sector goes there before it has come.
+    /// Number of sectors of a write that must be in the cache before writing to the medium begins.
+    /// In addition, no sector is written before it has arrived.
     pub write_least: u64,
-    /// Whether what was written stays in the cache to be read.
+    /// Whether written data stays in the cache and serves reads.
     pub keeps_written: bool,
-    /// A head that comes to its track in the middle of what it is to read begins right there.
+    /// Whether a head that arrives at its track in the middle of the wanted sectors begins to read
+    /// right there.
     pub reads_on_arrival: bool,
 }
 
-/// How far the drive reads on after a read, while nothing else is asked.
+/// How far the drive reads ahead after a read, while no other command waits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LookAhead {
-    /// At most so many sectors.
+    /// The most sectors that the drive reads ahead; 0 for none.
     pub sectors: u64,
     pub up_to: LookAheadEnd,
-    /// Not after every read, but after one that begins where the last one ended.
+    /// Whether the drive reads ahead only after a read that begins where the last one ended.
     pub in_sequence: bool,
-    /// Also after a read that is served from the cache, if the arm is idle.
+    /// Whether the drive reads ahead after a read served from the cache too, if the arm is idle.
     pub on_hit: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LookAheadEnd {
-    /// `sectors` alone.
+    /// Only `sectors` limits how far the drive reads ahead.
     #[default]
     Anywhere,
     Track,
     Cylinder,
-    /// The end of the track; that of the next one, where the segment holds data of the track before
-    /// too: the drive stays a track ahead of a reader in sequence.
+    /// The end of the next track if the segment also holds data of the previous track; otherwise
+    /// the end of the present track. The drive stays one track ahead of a sequential reader.
     NextTrack,
 }
 
-/// The time that a command takes besides that of the medium.
+/// The times of a command other than those of the medium.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CommandTimes {
-    /// Before the data of a read in the cache is sent, by what came before.
+    /// Time before the drive sends the data of a read that is in the cache, by the kind of the
+    /// previous command.
     pub read_hit: After,
-    /// Before the arm moves for a read.
+    /// Time before the arm moves for a read, by the kind of the previous command.
     pub read_miss: After,
-    /// Before the data of a write is taken and the arm moves.
+    /// Time before the drive takes a write's data and the arm moves, by the kind of the previous
+    /// command.
     pub write: After,
-    /// Before data is sent or taken, in addition.
+    /// Additional time before data is sent or taken.
     pub preparation: Nanos,
-    /// Before the drive, having read or written, speaks to the host again.
+    /// Time after reading or writing, before the drive addresses the host again.
     pub reselection: Nanos,
-    /// After all data of a read, or all of a write.
+    /// Time after the last data of a read; `write_completion` is the same for a write.
     pub read_completion: Nanos,
     pub write_completion: Nanos,
-    /// Some drives treat a write that does not go on where the last one ended in another way.
+    /// Times of a write that does not begin where the last write ended, if the drive treats such
+    /// writes differently.
     pub scattered_write: Option<ScatteredWrite>,
-    /// The time of a sector over the cable, from and to the drive.
+    /// Time to send one sector over the cable; `take` is the time to receive one.
     pub send: Nanos,
     pub take: Nanos,
 }
 
-/// The times of a drive that leaves the cable after it has heard of a write and comes back for the
-/// data: in place of `write`, `preparation` and `reselection`.
+/// Write times of a drive that releases the cable after it has received a write command and
+/// reconnects for the data. They replace `write`, `preparation` and `reselection`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ScatteredWrite {
-    /// Before the arm moves.
+    /// Time from the arrival of the command until the arm moves.
     pub begins: Nanos,
-    /// Before data is taken.
+    /// Time from the arrival of the command until the drive takes data.
     pub takes: Nanos,
     pub reselection: Nanos,
 }
 
-/// A time that depends on the command before.
+/// A time that depends on the kind of the previous command: `read` after a read, `write` after a
+/// write.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct After {
     pub read: Nanos,
@@ -120,21 +127,22 @@ pub(crate) struct DriveDetail {
     pub cache: DetailedCache,
     times: CommandTimes,
     last_was_write: bool,
-    /// The end of the last read, and whether the present one begins there.
+    /// The end of the last read. `in_sequence` is whether the present read begins where the one
+    /// before it ended.
     last_end: u64,
     in_sequence: bool,
     last_write_end: u64,
-    /// When the arm may begin to move for the last command.
+    /// Time at which the arm may begin to move for the last command.
     pub begins: Nanos,
-    /// When enough of its data is there to be written.
+    /// Time at which enough data of the last write has arrived for writing to begin.
     data: Nanos,
-    /// When all data of the last command, a write, is in the cache.
+    /// Time at which all data of the last command, a write, is in the cache.
     pub taken: Nanos,
     /// The reselection time of the last write.
     reselection: Nanos,
-    /// When the data of a read may be sent that is in the cache.
+    /// Time from which the drive may send the data of a read that is in the cache.
     hit: Nanos,
-    /// When the data of a read begins to be sent.
+    /// Time at which the drive begins to send the data of a read.
     sends: Option<Nanos>,
 }
 
@@ -152,7 +160,8 @@ impl DriveDetail {
         (self.data, self.sends) = (Nanos::ZERO, None);
     }
 
-    /// `medium`: the time of one sector under the head.
+    /// Notes the arrival of a write of `sectors` sectors at `from`. `medium` is the time of one
+    /// sector under the head.
     pub fn write_arrives(&mut self, at: Nanos, from: u64, sectors: u64, medium: Nanos) {
         let scattered = self.times.scattered_write.filter(|_| self.last_write_end != from);
         self.last_write_end = from + sectors;
@@ -166,48 +175,49 @@ impl DriveDetail {
         };
         let enough = self.cache.write_least.clamp(1, sectors.max(1));
         self.taken = taking + self.times.take * sectors;
-        // The last sector to come is the one that must not come too late, where the cable is slower
-        // than the head.
+        // If the cable is slower than the head, the last sector to arrive decides when writing may
+        // begin.
         let last = self.taken.saturating_sub(medium * sectors.saturating_sub(1));
         self.data = last.max(taking + self.times.take * enough);
     }
 
-    /// Whether to read on after the last command.
+    /// Returns whether the drive reads ahead after the last command.
     pub fn looks_ahead(&self) -> bool {
         self.cache.look_ahead.sectors > 0
             && (self.in_sequence || !self.cache.look_ahead.in_sequence)
     }
 
-    /// The first moment, whole turns after `there`, when the head is at the place and has data to
-    /// write.
+    /// Returns the first time, a whole number of turns after `there`, at which the head is at the
+    /// place and data to write has arrived.
     pub fn first_turn_with_data(&self, there: Nanos, turn: u64) -> Nanos {
         there + Nanos(turn * self.data.saturating_sub(there).0.div_ceil(turn))
     }
 
-    /// The first part of a read is in the cache.
+    /// Notes that the first part of a read is in the cache and can be sent.
     pub fn sends_at_once(&mut self) {
         self.sends = Some(self.hit);
     }
 
-    /// The read needs the medium from its first sector on; `read` says when so many sectors are in
-    /// the cache.
+    /// Notes that the read needs the medium from its first sector on. `read` returns the time at
+    /// which a given number of its sectors is in the cache.
     pub fn sends_from(&mut self, sectors: u64, read: impl Fn(u64) -> Nanos) {
         let from = read(watermark(self.cache.read_watermark, sectors));
         self.sends.get_or_insert(from + self.times.reselection + self.times.preparation);
     }
 
-    /// When a read is done of which all is in the cache.
+    /// Returns the completion time of a read that is wholly in the cache.
     pub fn hit_done(&self, sectors: u64) -> Nanos {
         self.hit + self.times.send * sectors + self.times.read_completion
     }
 
-    /// When a read is done whose last sector came into the cache at `end`.
+    /// Returns the completion time of a read whose last sector came into the cache at `end`.
     pub fn read_done(&self, end: Nanos, sectors: u64) -> Nanos {
         let one_after_another = self.sends.unwrap_or(end) + self.times.send * sectors;
         one_after_another.max(end + self.times.send) + self.times.read_completion
     }
 
-    /// When a write is done of which all was in the cache, or on the medium, at `end`.
+    /// Returns the completion time of a write that was wholly in the cache, or on the medium, at
+    /// `end`.
     pub fn cached_write_done(&self, end: Nanos) -> Nanos {
         end + self.times.write_completion
     }
@@ -217,7 +227,8 @@ impl DriveDetail {
     }
 }
 
-/// So many of the sectors of a command must be in the cache before they go on.
+/// Returns how many of a command's `sectors` must be in the cache before the drive goes on: the
+/// fraction `part` of them, and at least one.
 fn watermark(part: f64, sectors: u64) -> u64 {
     ((part * sectors as f64) as u64).clamp(1, sectors.max(1))
 }

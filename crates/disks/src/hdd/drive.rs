@@ -1,4 +1,4 @@
-//! The drive: what happens to a command that arrives, and to those that wait.
+//! The drive's state, and how it handles commands that arrive and commands that wait.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -26,12 +26,12 @@ pub(crate) struct HddDisk {
     /// The place at which the mechanism's last work left the arm.
     pub(super) arm: Arm,
     pub(super) activity: Activity,
-    /// The end of the mechanism's last work, if that was a read.
+    /// The sector behind the mechanism's last work, if that was a read.
     pub(super) read_up_to: Option<u64>,
     /// Commands that need the medium.
     pub(super) queue: CommandQueue,
     pub(super) segments: ReadCache,
-    /// In sectors.
+    /// How far the drive reads ahead, in sectors.
     pub(super) look_ahead: u64,
     write_cache: bool,
     pub(super) buffer: WriteBuffer,
@@ -39,11 +39,12 @@ pub(crate) struct HddDisk {
     pub(super) stalled: VecDeque<Command>,
     /// The flush in service.
     pub(super) flush: Option<Command>,
-    /// Commands that are done and not reported yet, for `completion_batch` to be reported at once.
+    /// Commands that are done and not reported yet. The drive reports `completion_batch` of them at
+    /// once.
     unreported: Vec<Completion>,
     completion_batch: usize,
     pub(super) retries: Option<(Retries, Random)>,
-    /// The details of the drive beyond a data sheet.
+    /// The details of a drive that was measured beyond its data sheet.
     pub(super) detail: Option<Box<DriveDetail>>,
     pub(super) counters: Counters,
 }
@@ -73,12 +74,12 @@ impl HddDisk {
         }
     }
 
-    /// `start`: the time since angle 0 passed the head, at time 0.
+    /// Builds a drive from its measured parameters. `start` is the time since angle 0 passed the
+    /// head, at time 0.
     pub fn detailed(model: &DetailedHdd, start: Nanos) -> Self {
         let segments = ReadCache::new(model.cache.segments, model.cache.segment);
         let write_room = u64::from(model.cache.segments.max(1)) * segments.size;
-        // What commands cost depends on what they are, which `detail` knows; the cable is in it
-        // too.
+        // The times of a command depend on its kind and are in `detail`, together with the cable's.
         let port = Port::new(PortSpeed::default());
         Self {
             look_ahead: model.cache.look_ahead.sectors,
@@ -89,7 +90,8 @@ impl HddDisk {
         }
     }
 
-    /// A drive that takes commands one at a time, and neither reads ahead nor buffers writes.
+    /// Returns a drive that takes one command at a time, and neither reads ahead nor buffers
+    /// writes.
     fn simple(port: Port, mechanics: Mechanics, segments: ReadCache) -> Self {
         Self {
             port,
@@ -124,12 +126,13 @@ impl HddDisk {
             Op::Flush => self.flush = Some(command),
             Op::Read if from < end => self.accept_read(at, command),
             Op::Write | Op::WriteZeroes if from < end => self.accept_write(at, command),
-            // A hard disk keeps no account of what is in use, so a discard is nothing to it.
+            // A hard disk does not record which sectors are in use, so a discard has no effect.
             _ => self.port.answer(at, request.id, at),
         }
     }
 
-    /// A read that lies in the write buffer in part is read from the medium as a whole.
+    /// Serves a read from memory, or queues it for the medium. A read that is only partly in the
+    /// write buffer is read from the medium as a whole.
     fn accept_read(&mut self, at: Nanos, mut command: Command) {
         if let Some(detail) = &mut self.detail {
             detail.read_arrives(at, command.from, command.end);
@@ -151,7 +154,7 @@ impl HddDisk {
         self.enqueue(command, false);
     }
 
-    /// The data is in the drive's memory.
+    /// Completes a read whose data is in the drive's memory.
     pub(super) fn hit(&mut self, at: Nanos, command: &Command) {
         self.counters.cache_hits += 1;
         let done = match &self.detail {
@@ -169,7 +172,7 @@ impl HddDisk {
             self.stop_ahead(at);
             self.segments.forget(&(command.from..command.end));
         }
-        // Zeroes are not sent; the drive writes them like data, straight to the medium.
+        // The host sends no zeroes; the drive writes them like data, straight to the medium.
         let zeroes = command.request.op == Op::WriteZeroes;
         let fua = command.request.fua;
         #[cfg(test)]
@@ -177,8 +180,8 @@ impl HddDisk {
         let through = !self.write_cache || fua || zeroes || !self.buffer.could_fit(sectors);
         if through {
             if !zeroes && self.detail.is_none() {
-                // The data is in memory before the arm is there, the link being faster than the
-                // medium.
+                // The link is faster than the medium, so the data is in memory before the arm is in
+                // place.
                 self.port.transfer(at, command.bytes());
             }
             self.enqueue(command, true);
@@ -195,7 +198,7 @@ impl HddDisk {
     }
 
     /// Takes a write into the buffer, which has room for it. Read segments that hold the same
-    /// sectors are taken to be brought up to date, so they stay.
+    /// sectors stay, because the model assumes that the drive updates them.
     fn buffer_write(&mut self, at: Nanos, command: &Command) {
         let mechanics = &self.mechanics;
         let target = |sector| mechanics.target(mechanics.geometry.place(sector), true);
@@ -208,7 +211,7 @@ impl HddDisk {
         self.port.finish(Completion { id: command.request.id, at: done, started: at });
     }
 
-    /// Keeps what was written in a segment like what was read, if the drive does so.
+    /// Keeps written data in a segment like data that was read, if the drive does so.
     pub(super) fn keep_written(&mut self, sectors: Range<u64>) {
         if self.detail.as_ref().is_some_and(|detail| detail.cache.keeps_written) {
             let segment = self.segments.open(sectors.start);
@@ -216,7 +219,7 @@ impl HddDisk {
         }
     }
 
-    /// A command that needed the medium is done: reports it, or keeps it for its batch.
+    /// Reports a command that needed the medium and is done, or keeps it for its batch.
     pub(super) fn report(&mut self, completion: Completion) {
         #[cfg(test)]
         let completion = match completion {
@@ -232,7 +235,7 @@ impl HddDisk {
         }
     }
 
-    /// Reports the commands that are done if they are a batch, or if no other waits.
+    /// Reports the completed commands if they fill a batch, or if no other command waits.
     fn report_batch(&mut self, at: Nanos) {
         let whole = self.unreported.len() >= self.completion_batch;
         #[cfg(test)]
@@ -247,7 +250,7 @@ impl HddDisk {
         }
     }
 
-    /// Room has become free.
+    /// Admits writes that waited for room in the buffer, as far as there is room now.
     pub(super) fn admit_stalled(&mut self, at: Nanos) {
         while let Some(&command) = self.stalled.front() {
             if !self.buffer.fits(command.end - command.from) {
@@ -258,7 +261,7 @@ impl HddDisk {
         }
     }
 
-    /// The buffer is empty: a flush that waited for that is done.
+    /// Completes a flush that waited for the buffer to become empty.
     pub(super) fn finish_flush(&mut self, at: Nanos) {
         if let Some(Command { request, since, .. }) = self.flush.take() {
             self.counters.flushes += 1;
@@ -276,7 +279,7 @@ impl PortedDrive for HddDisk {
         &mut self.port
     }
 
-    /// A command that is decoded in the moment in which the mechanism becomes free takes part in
+    /// A command that is decoded at the very time at which the mechanism becomes free takes part in
     /// the choice.
     fn next_step(&self) -> Option<Nanos> {
         earlier(self.port.next_command(), self.activity_end())

@@ -1,10 +1,10 @@
 //! The places of sectors, and the times at which they pass under a head.
 //!
-//! The surface is thought of as one long *tape*: what a reader that starts at sector 0 and never
-//! stops has under its head, by time. A sector's place on the tape, in nanoseconds, says two things
-//! at once: modulo one turn it is the angle at which the sector begins, and the difference between
-//! two places is how long a transfer from one to the other takes, changes of track included.
-//! Nothing else in the model needs to know about tracks.
+//! The surface is represented as one long *tape*: the sequence of everything that passes under the
+//! head of a reader that starts at sector 0 and never stops, measured in time. A sector's place on
+//! the tape, in nanoseconds, says two things. Modulo one turn it is the angle at which the sector
+//! begins. The difference between two places is the duration of a transfer from one to the other,
+//! changes of track included. Nothing else in the model needs to know about tracks.
 //!
 //! Between two tracks the tape has a gap, the skew, as long as the change of head or cylinder
 //! takes, so that a sequential transfer finds the next sector just arriving and loses no turn.
@@ -14,17 +14,17 @@ use disklab_units::{Bytes, Nanos, Sectors};
 
 use super::layout::{SectorLayout, SurfaceOrder, ZoneMap};
 
-/// Addresses run through the tracks of one cylinder surface by surface, then on to the next
-/// cylinder inwards.
+/// The layout of a disk. Addresses run through the tracks of one cylinder surface by surface, then
+/// on to the next cylinder inwards.
 pub(crate) struct Geometry {
     surfaces: u64,
-    /// The time of a turn, in nanoseconds.
+    /// The time of a turn, in ns.
     turn: u64,
     order: SurfaceOrder,
-    /// From the outside in.
+    /// The zones, from the outside in.
     zones: Vec<Zone>,
     pub cylinders: u32,
-    /// How many sectors the disk has.
+    /// Number of sectors that the disk has.
     pub sectors: u64,
 }
 
@@ -38,28 +38,28 @@ struct Zone {
     /// Place on the tape of `first_sector`, which may lie further in.
     first_used: u64,
     sectors_per_track: u64,
-    /// On the tape, from the start of one track to that of the next in the cylinder.
+    /// Distance on the tape from the start of one track to that of the next in the same cylinder.
     track_pitch: u64,
-    /// On the tape, from the start of one cylinder to that of the next.
+    /// Distance on the tape from the start of one cylinder to that of the next.
     cylinder_pitch: u64,
-    /// The sectors of the medium without an address; `None` if all have one.
+    /// The zone's sectors without an address; `None` if all have one.
     map: Option<Box<ZoneMap>>,
 }
 
 impl Zone {
-    /// How many of the zone's sectors on the medium come before the one with this address, counted
-    /// within the zone.
+    /// Returns the position on the medium of the sector with this address. Both are counted within
+    /// the zone.
     #[inline]
     fn on_medium(&self, in_zone: u64) -> u64 {
         self.map.as_ref().map_or(in_zone, |map| map.on_medium(in_zone))
     }
 
-    /// How many addresses of the zone come before a sector on the medium.
+    /// Returns the number of addresses of the zone that come before this sector on the medium.
     fn address(&self, on_medium: u64) -> u64 {
         self.map.as_ref().map_or(on_medium, |map| map.address(on_medium))
     }
 
-    /// The cylinder, the track on it and the sector on that of a sector on the medium.
+    /// Returns a sector's cylinder, its track on that cylinder, and its number on that track.
     #[inline]
     fn split(&self, on_medium: u64, surfaces: u64) -> (u64, u64, u64) {
         let (track, on_track) =
@@ -71,7 +71,7 @@ impl Zone {
         sectors * turn / self.sectors_per_track
     }
 
-    /// The place on the tape where a track's sector begins.
+    /// Returns the place on the tape where a track's sector begins.
     #[inline]
     fn tape(&self, (cylinder, track, on_track): (u64, u64, u64), turn: u64) -> u64 {
         self.start
@@ -81,7 +81,7 @@ impl Zone {
     }
 }
 
-/// The place of the arm, and the head in use.
+/// The cylinder that the arm is at, and the surface whose head is in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Arm {
     pub cylinder: u32,
@@ -92,11 +92,11 @@ pub(crate) struct Arm {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TapePlace {
     pub arm: Arm,
-    /// On the tape, in nanoseconds.
+    /// Place on the tape, in ns.
     pub tape: u64,
 }
 
-/// Time that a reader in sequence spends between two tracks, in nanoseconds.
+/// Time that a sequential reader spends between two tracks, in ns.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Skew {
     pub surface: u64,
@@ -105,8 +105,8 @@ pub(crate) struct Skew {
 
 impl Geometry {
     /// Cuts `bytes` into zones of equally many cylinders, whose rates fall evenly from `rate_outer`
-    /// to `rate_inner`. These rates are sustained ones, as data sheets have it: what the skew costs
-    /// is in them, so that a track holds somewhat more than rate x turn.
+    /// to `rate_inner`. As in data sheets, these are sustained rates, which include the cost of the
+    /// skew, so a track holds somewhat more than rate x turn.
     pub fn new(model: &Hdd, bytes: Bytes, turn: u64, skew: Skew) -> Self {
         let surfaces = u64::from(model.surfaces.max(1));
         let track_pitch = turn + skew.surface;
@@ -114,7 +114,8 @@ impl Geometry {
         let sectors = bytes.sectors().0.max(1);
         let per_track = sectors_per_track(model, cylinder_pitch, surfaces);
         let all_zones: u64 = per_track.iter().sum();
-        // Rounded up: the innermost cylinders may hold a little that no address reaches.
+        // This is rounded up, so the innermost cylinders may have a few sectors that no address
+        // reaches.
         let zone_cylinders = sectors.div_ceil(surfaces * all_zones);
         let mut zones = Vec::with_capacity(per_track.len());
         let (mut first_sector, mut first_cylinder, mut start) = (0, 0, 0);
@@ -138,8 +139,9 @@ impl Geometry {
         Self { surfaces, turn, order: SurfaceOrder::Same, zones, cylinders, sectors }
     }
 
-    /// The layout that is known zone by zone. A change of track takes its skew, and a turn more
-    /// where the skew is shorter than `switch`, what the arm takes for it.
+    /// Builds the geometry of a layout that is known zone by zone. A change of track takes its
+    /// skew. If the skew is shorter than `switch`, the time that the arm takes for the change, it
+    /// takes whole turns more.
     pub fn detailed(layout: &SectorLayout, turn: u64, switch: Skew) -> Self {
         let surfaces = u64::from(layout.surfaces.max(1));
         let mut zones: Vec<Zone> = Vec::with_capacity(layout.zones.len());
@@ -166,7 +168,8 @@ impl Geometry {
                 cylinder_pitch,
                 map: (!map.is_plain()).then(|| Box::new(map)),
             };
-            // Its angle is known; on the tape it begins as soon as the arm can be there.
+            // The zone's angle is known. On the tape the zone begins as soon as the arm can be
+            // there.
             let tape = |zone: &Zone, on_medium| zone.tape(zone.split(on_medium, surfaces), turn);
             let lead = tape(&new, new.on_medium(0));
             let angle = time(zone.offset) % turn;
@@ -184,13 +187,13 @@ impl Geometry {
         Self { surfaces, turn, order: layout.order, zones, cylinders, sectors }
     }
 
-    /// How long a sector is under the head.
+    /// Returns the time for which a sector is under the head.
     pub fn sector_time(&self, sector: u64) -> Nanos {
         Nanos(self.turn / self.zone_of(sector).sectors_per_track)
     }
 
-    /// The first address behind `sector` that is not on its track, or with `whole_cylinder` not on
-    /// its cylinder.
+    /// Returns the first address behind `sector` that is not on its track or, with
+    /// `whole_cylinder`, not on its cylinder.
     pub fn end_of_track(&self, sector: u64, whole_cylinder: bool) -> u64 {
         let zone = self.zone_of(sector);
         let size = zone.sectors_per_track * if whole_cylinder { self.surfaces } else { 1 };
@@ -198,13 +201,14 @@ impl Geometry {
         (zone.first_sector + zone.address(next)).min(self.end_of(zone)).min(self.sectors)
     }
 
-    /// The first address behind a zone.
+    /// Returns the first address behind a zone.
     fn end_of(&self, zone: &Zone) -> u64 {
         let next = self.zones.partition_point(|other| other.first_sector <= zone.first_sector);
         self.zones.get(next).map_or(self.sectors, |next| next.first_sector)
     }
 
-    /// The arm on a cylinder of the zone, at the given track of it in the order of addresses.
+    /// Returns the arm's place for a cylinder of the zone and a track of that cylinder, counted in
+    /// the order of addresses.
     #[inline]
     fn arm(&self, zone: &Zone, in_zone: u64, track: u64) -> Arm {
         let cylinder = zone.first_cylinder + in_zone;
@@ -217,7 +221,7 @@ impl Geometry {
         Arm { cylinder: cylinder as u32, surface: surface as u32 }
     }
 
-    /// The angle of a place, as the time from angle 0 to it; below one turn.
+    /// Returns the angle of a place as the time from angle 0 to it, less than one turn.
     pub fn angle(&self, tape: u64) -> u64 {
         tape % self.turn
     }
@@ -235,8 +239,8 @@ impl Geometry {
         (TapePlace { arm, tape: zone.tape(split, self.turn) }, split.2)
     }
 
-    /// Returns the place at which the sector before `end` has passed the head: on its own track,
-    /// before any skew.
+    /// Returns the place at which the sector before `end` has just passed the head. It is on that
+    /// sector's own track, before any skew.
     pub fn end_place(&self, end: u64) -> TapePlace {
         let last = end.saturating_sub(1);
         let zone = self.zone_of(last);
@@ -245,18 +249,18 @@ impl Geometry {
         TapePlace { tape: place.tape + along(on_track + 1) - along(on_track), ..place }
     }
 
-    /// Returns the place of a head that reads in sequence and has come to `tape`, and the first
+    /// Returns the place of a sequentially reading head that has come to `tape`, and the first
     /// sector that has not wholly passed it.
     pub fn head_at(&self, tape: u64) -> (TapePlace, u64) {
         let zone = self.zone_by(|zone| zone.first_used <= tape);
         let in_zone = tape - zone.start;
-        // Behind the zone's last cylinder the arm counts as still there.
+        // The arm counts as on the zone's last cylinder even behind it.
         let cylinder = (in_zone / zone.cylinder_pitch).min(zone.cylinders - 1);
         let in_cylinder = in_zone - cylinder * zone.cylinder_pitch;
-        // In the gap behind a track the head counts as still on it.
+        // The head counts as on a track in the gap behind that track.
         let surface = (in_cylinder / zone.track_pitch).min(self.surfaces - 1);
         let along = (in_cylinder - surface * zone.track_pitch).min(self.turn);
-        // Sector k of the track is over at (k + 1) * turn / sectors_per_track, rounded down.
+        // Sector k of the track has passed at (k + 1) * turn / sectors_per_track, rounded down.
         let passed = ((along + 1) * zone.sectors_per_track - 1) / self.turn;
         let track = cylinder * self.surfaces + surface;
         let on_medium = track * zone.sectors_per_track + passed.min(zone.sectors_per_track);
@@ -265,25 +269,25 @@ impl Geometry {
         (place, if zone.map.is_none() { sector } else { sector.min(self.end_of(zone)) })
     }
 
-    /// The zone that a sector is in.
+    /// Returns the zone that contains a sector.
     fn zone_of(&self, sector: u64) -> &Zone {
         self.zone_by(|zone| zone.first_sector <= sector)
     }
 
-    /// The last zone for which `starts` holds; the zones for which it does come first.
+    /// Returns the last zone for which `starts` holds. It holds for a prefix of the zones.
     fn zone_by(&self, starts: impl Fn(&Zone) -> bool) -> &Zone {
         &self.zones[self.zones.partition_point(starts).saturating_sub(1)]
     }
 }
 
-/// From the outermost zone to the innermost.
+/// Returns the number of sectors on a track for each zone, from the outermost to the innermost.
 fn sectors_per_track(model: &Hdd, cylinder_pitch: u64, surfaces: u64) -> Vec<u64> {
     let zones = u64::from(model.zones.max(1));
     let (outer, inner) = (model.rate_outer.0, model.rate_inner.0.min(model.rate_outer.0));
     (0..zones)
         .map(|zone| {
             let rate = outer - (outer - inner) * zone / (zones - 1).max(1);
-            // Sectors in a cylinder = rate x time for it.
+            // A cylinder has as many sectors as the rate gives in the cylinder's time.
             let cylinder = u128::from(rate) * u128::from(cylinder_pitch)
                 / (1_000_000_000 * u128::from(Sectors::SIZE));
             ((cylinder + u128::from(surfaces) / 2) as u64 / surfaces).max(1)

@@ -1,30 +1,29 @@
-//! The places of the sectors of a disk whose layout is known zone by zone, as somebody has measured
-//! it.
+//! The layout of a disk's sectors, measured zone by zone.
 //!
-//! Not every sector on the medium has an address: some are the drive's own, some are spare, some
-//! are bad. [`ZoneMap`] counts them away.
+//! Some sectors on the medium have no address, because they are the drive's own, spare, or bad.
+//! [`ZoneMap`] maps addresses to the other sectors.
 
-/// All of a disk's sectors.
+/// The layout of all of a disk's sectors.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SectorLayout {
-    /// Data surfaces, one head each.
+    /// Number of data surfaces, each with one head.
     pub surfaces: u32,
-    /// Addresses in all; zones may have room for more.
+    /// Number of addresses of the whole disk; the zones may have room for more.
     pub sectors: u64,
     pub order: SurfaceOrder,
-    /// From the outside in, as addresses run.
+    /// The zones from the outside in, in the order of addresses.
     pub zones: Vec<ZoneLayout>,
 }
 
-/// In which order addresses run through the surfaces of a cylinder.
+/// The order in which addresses run through the surfaces of a cylinder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SurfaceOrder {
-    /// From the first to the last, in each cylinder.
+    /// Each cylinder from the first surface to the last.
     Same,
-    /// There and back again, so that a change of cylinder needs none of the head; each zone begins
-    /// with the first surface.
+    /// Alternate cylinders of a zone in opposite directions, so that a change of cylinder needs no
+    /// change of head. Each zone begins with the first surface.
     TurnsInZone,
-    /// The same, by the number of the cylinder on the disk.
+    /// Alternate cylinders in opposite directions; the cylinder's number on the whole disk decides.
     Turns,
 }
 
@@ -33,31 +32,33 @@ pub enum SurfaceOrder {
 pub struct ZoneLayout {
     pub first_cylinder: u32,
     pub cylinders: u32,
-    /// With and without address.
+    /// Number of sectors on each track, with and without an address.
     pub sectors_per_track: u64,
-    /// Addresses in the zone.
+    /// Number of addresses in the zone.
     pub sectors: u64,
     /// The angle of the zone's first sector on the medium, in sectors.
     pub offset: f64,
-    /// From the end of a track to the beginning of the next, in sectors.
+    /// Skew between the end of a track and the beginning of the next one, in sectors.
     pub track_skew: f64,
-    /// The same, where the next is on another cylinder.
+    /// Skew between the end of a track and the beginning of the next one if that is on another
+    /// cylinder, in sectors.
     pub cylinder_skew: f64,
-    /// Addressable sectors at the zone's front that have no address.
+    /// Number of sectors at the zone's beginning, spare ones not counted, that have no address.
     pub empty: u64,
-    /// After how many sectors on the medium the pattern of spare ones repeats; at least `used`.
+    /// Number of sectors on the medium after which the pattern of spare sectors repeats; at least
+    /// `used`.
     pub region: u64,
-    /// How many of these, the first ones, are not spare.
+    /// Number of sectors of each `region`, counted from its beginning, that are not spare.
     pub used: u64,
-    /// Sectors on the medium, counted within the zone and rising, that were found bad when
-    /// addresses were given and have none: the next one has what would have been theirs. A run of
-    /// `slip_length` each.
+    /// Ascending positions of bad sectors on the medium, counted within the zone. They were found
+    /// bad before addresses were assigned and have none; the following sector has the address
+    /// instead. Each entry begins a run of `slip_length` sectors.
     pub slips: Vec<u64>,
-    /// Sectors in each of `slips`: one, or those of a track.
+    /// Length of each run in `slips`, in sectors: 1, or that of a track.
     pub slip_length: u64,
 }
 
-/// From a zone's addresses to its sectors on the medium and back.
+/// The mapping between a zone's addresses and its sectors on the medium, in both directions.
 #[derive(Debug)]
 pub(crate) struct ZoneMap(ZoneLayout);
 
@@ -72,19 +73,19 @@ impl ZoneMap {
         Self(zone)
     }
 
-    /// Every sector has an address.
+    /// Returns whether every sector has an address.
     pub fn is_plain(&self) -> bool {
         self.0.empty == 0 && self.0.slips.is_empty() && self.0.region == self.0.used
     }
 
-    /// The sector on the medium of an address.
+    /// Returns the sector on the medium that has an address.
     pub fn on_medium(&self, in_zone: u64) -> u64 {
         let ZoneLayout { empty, region, used, slips, slip_length, .. } = &self.0;
         let counted = in_zone + empty;
         let start = counted / used * region;
         let mut sector = start + counted % used;
-        // Only what is bad within the region moves what lies behind it: the region's spares take it
-        // up.
+        // A bad sector moves only the sectors behind it in its own region, whose spares make up for
+        // it.
         let before = slips.partition_point(|&slip| slip < start);
         for &slip in &slips[before..] {
             if slip > sector {
@@ -95,9 +96,9 @@ impl ZoneMap {
         sector
     }
 
-    /// How many addresses come before a sector on the medium. The inverse of
-    /// [`ZoneMap::on_medium`], by halving: this is asked once where reading ahead stops, not for
-    /// each request.
+    /// Returns the number of addresses before a sector on the medium: the inverse of
+    /// [`ZoneMap::on_medium`], by bisection. The model asks for it once where reading ahead stops,
+    /// not for each request.
     pub fn address(&self, on_medium: u64) -> u64 {
         let (mut low, mut high) = (0, self.0.sectors);
         while low < high {

@@ -1,4 +1,4 @@
-//! Arm and platters: what it takes to reach a place.
+//! Arm and platters: the times to reach a place.
 
 use disklab_config::device::Hdd;
 use disklab_units::{Bytes, Nanos, Random, Seed};
@@ -10,14 +10,14 @@ use super::seek::{SeekCurve, SeekTimes};
 pub(crate) struct Mechanics {
     pub geometry: Geometry,
     seeks: SeekTimes,
-    /// In nanoseconds, as all times here.
+    /// Time to change to another surface, in ns, like all times here.
     head_switch: u64,
-    /// The settling time before a write; a negative one is in two's complement, as it is added with
-    /// wrapping.
+    /// The settling time before a write. A negative time is stored in two's complement, because it
+    /// is added with wrapping.
     write_settle: u64,
     /// The time of a turn.
     pub turn: u64,
-    /// Turns begun during the longest travel.
+    /// Number of turns begun during the longest travel of the arm.
     longest_turns: u64,
     /// The least time of seeks by the class of their distance, for reads and for writes.
     least_seek: [[u64; DISTANCE_CLASSES]; 2],
@@ -25,27 +25,27 @@ pub(crate) struct Mechanics {
     start: u64,
 }
 
-/// The start of an access: what the choice of the next one looks at, so it is small.
+/// The place at which an access starts. A choice compares many of these, so the type is small.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AccessTarget {
     pub arm: Arm,
-    /// Below one turn.
+    /// Angle as a time in ns, less than one turn.
     pub angle: u32,
     pub write: bool,
 }
 
-/// How exactly motors keep their speed: one disk's is within this part of the data sheet's. Two
-/// equal disks therefore drift against each other by a turn every ten seconds or so.
+/// Tolerance of a motor's speed: that of each disk is within this fraction of the data sheet's. Two
+/// equal disks therefore drift against each other by a turn about every ten seconds.
 const SPEED_TOLERANCE: f64 = 0.001;
 
-/// The number of classes of distances in cylinders, four for each binary digit: 4, 5, 6, 7, 8 to 9,
-/// 10 to 11, 12 to 13, ... Class 0 has distance 0.
+/// Number of classes of distances in cylinders, four for each binary digit: 4, 5, 6, 7, 8 to 9, 10
+/// to 11, 12 to 13, ... Class 0 has distance 0.
 const DISTANCE_CLASSES: usize = 4 * 32 + 1;
 
-/// The bits of a float that are not of its class: all but two of the fraction.
+/// Number of low bits of a float that do not tell its class: all but two of the fraction.
 const CLASS_SHIFT: u32 = 50;
 
-/// Returns the class of a distance, which a float has in its highest bits.
+/// Returns the class of a distance, which is in the highest bits of the distance as a float.
 #[inline]
 fn distance_class(distance: u32) -> usize {
     let class = f64::from(distance).to_bits() >> CLASS_SHIFT;
@@ -58,7 +58,7 @@ fn least_of_class(class: usize) -> u32 {
     f64::from_bits(class << CLASS_SHIFT) as u32
 }
 
-/// The number of targets whose costs are bounded at once.
+/// Number of targets whose costs are bounded at once.
 const CHUNK: usize = 32;
 
 impl Mechanics {
@@ -68,8 +68,8 @@ impl Mechanics {
         let turn = (60e9 / (f64::from(model.rpm.max(1)) * pace)) as u64;
         let start = random.below(turn);
         let (head_switch, write_settle) = (model.head_switch.0, model.write_settle.0);
-        // A skew lets a write settle too, and a neighbouring cylinder is reached together with
-        // another surface.
+        // A skew is long enough for a write to settle too. The arm moves to a neighbouring cylinder
+        // while the drive changes the surface.
         let skew = Skew {
             surface: head_switch + write_settle,
             cylinder: model.seek_track_to_track.0.max(head_switch) + write_settle,
@@ -79,7 +79,7 @@ impl Mechanics {
         let cylinders = geometry.cylinders;
         let curve = SeekCurve::fit(seek_track_to_track, seek_average, seek_full, cylinders);
         let longest = curve.time(cylinders).max(head_switch) + write_settle;
-        // The nanosecond is for rounding.
+        // One nanosecond is subtracted to allow for rounding.
         let least = |class: usize, settle: u64| match class {
             0 => 0,
             _ => curve.time(least_of_class(class)).saturating_sub(1) + settle,
@@ -90,19 +90,21 @@ impl Mechanics {
         Self { geometry, seeks, head_switch, write_settle, turn, longest_turns, least_seek, start }
     }
 
-    /// `start`: the time since angle 0 passed the head, at time 0.
+    /// Returns the mechanics of a drive with measured parameters. `start` is the time since angle 0
+    /// passed the head, at time 0.
     pub fn detailed(model: &DetailedHdd, start: Nanos) -> Self {
         let turn = model.turn.0.max(1);
         let seeks = SeekTimes::table(&model.seeks);
         let head_switch = model.head_switch.0;
         let times = || model.seeks.iter().skip(1).map(|time| time.0);
-        // No move is made to take less than nothing.
+        // A negative settling time is limited so that no move takes less than zero.
         let least = [times().min().unwrap_or(0), head_switch];
         let least = least.into_iter().filter(|&time| time > 0).min().unwrap_or(0);
         let write_settle = model.write_settle.max(-i64::try_from(least).unwrap_or(i64::MAX));
         let longest =
             times().fold(head_switch, u64::max).saturating_add_signed(write_settle.max(0));
-        // Skews are made for reads; what a write takes more is part of them in all drives measured.
+        // Skews are computed for reads. In all drives measured they are also long enough for the
+        // additional time of a write.
         let switch = Skew { surface: head_switch, cylinder: seeks.time(1).max(head_switch) };
         Self {
             geometry: Geometry::detailed(&model.layout, turn, switch),
@@ -111,7 +113,7 @@ impl Mechanics {
             write_settle: write_settle as u64,
             turn,
             longest_turns: longest / turn + 1,
-            // Such a disk takes one command at a time and chooses nothing.
+            // A disk of this kind takes one command at a time and never chooses.
             least_seek: [[0; DISTANCE_CLASSES]; 2],
             start: start.0 % turn,
         }
@@ -121,23 +123,23 @@ impl Mechanics {
         AccessTarget { arm: place.arm, angle: self.geometry.angle(place.tape) as u32, write }
     }
 
-    /// The platters' angle, as the time since angle 0 passed the head.
+    /// Returns the platters' angle at `now`, as the time since angle 0 passed the head.
     pub fn angle_at(&self, now: Nanos) -> u64 {
         now.0.wrapping_add(self.start) % self.turn
     }
 
-    /// From an arm that is free, with the platters at `angle`, until the target is under its head:
-    /// seek, change of head, settling, and the wait for it to come round.
+    /// Returns the time that a free arm needs until the target is under its head, with the platters
+    /// at `angle`: seek, change of head, settling, and rotation.
     ///
-    /// Every choice asks this of every candidate, so it has no branches: which way they go is
-    /// chance, and a wrongly predicted one costs more than all the arithmetic.
+    /// Every choice calls this for every candidate, so it has no branches: they would go either way
+    /// at random, and a misprediction costs more than all the arithmetic.
     #[inline]
     pub fn reach(&self, arm: Arm, angle: u64, target: &AccessTarget) -> u64 {
         self.after_travel(self.travel(arm, target), self.first_pass(angle, target))
     }
 
-    /// Returns the time until the target comes under the head, once the arm has travelled. The
-    /// target passes `first` after now, and then once each turn.
+    /// Returns the time until the target comes under the head after a travel of the arm. The target
+    /// passes `first` after now, and then once each turn.
     #[inline]
     fn after_travel(&self, travel: u64, first: u64) -> u64 {
         let short = travel.saturating_sub(first);
@@ -146,41 +148,41 @@ impl Mechanics {
         first + missed * self.turn
     }
 
-    /// Returns the time until the target first comes round, whether the head is there or not.
+    /// Returns the time until the target first passes, whether the head is there or not.
     #[inline]
     fn first_pass(&self, angle: u64, target: &AccessTarget) -> u64 {
         let ahead = u64::from(target.angle) + self.turn - angle;
         ahead.min(ahead.wrapping_sub(self.turn))
     }
 
-    /// The part of it that the arm takes, without the wait.
+    /// Returns the part of [`Mechanics::reach`] that the arm takes, without the rotational wait.
     #[inline]
     pub fn travel(&self, arm: Arm, target: &AccessTarget) -> u64 {
         let distance = arm.cylinder.abs_diff(target.arm.cylinder);
         let switch = u64::from(arm.surface != target.arm.surface) * self.head_switch;
         let moved = self.seeks.time(distance).max(switch);
-        // Without a move the head is settled already.
+        // A head that does not move needs no settling.
         moved.wrapping_add(u64::from(target.write && moved > 0).wrapping_mul(self.write_settle))
     }
 
-    /// Returns a time that no way to a target exceeds.
+    /// Returns an upper bound of [`Mechanics::reach`] for every target.
     pub fn longest_reach(&self) -> u64 {
-        // Travel ends within `longest_turns`, and the target comes round within one more.
+        // The travel ends within `longest_turns`, and the target passes within one turn more.
         (self.longest_turns + 1) * self.turn
     }
 
-    /// The target that is reached soonest, as its index and how long it takes; the first one of
-    /// equals.
+    /// Returns the index of the target that is reached soonest, and the time that this takes. Of
+    /// equal targets the first is returned.
     pub fn nearest(&self, arm: Arm, angle: u64, targets: &[AccessTarget]) -> Option<(usize, u64)> {
         self.cheapest(arm, angle, targets, |_| 0, |_, _| 0)
     }
 
-    /// The target that costs least, as its index and its cost: how long it takes to reach it, and
-    /// `late` for its index and `error` for its index and travel, which grows with the travel. The
-    /// first one of equals.
+    /// Returns the index of the target with the lowest cost, and that cost; of equal ones the
+    /// first. The cost is the time to reach the target, plus `late` of its index, plus `error` of
+    /// its index and its travel. `error` must grow with the travel.
     ///
-    /// A bound on each cost comes first, without the seek curve: most targets come round too late,
-    /// or before the arm can be there, and need no exact cost.
+    /// A lower bound on each cost is computed first, without the seek curve. Most targets pass too
+    /// late, or before the arm can be there, and need no exact cost.
     #[inline]
     pub fn cheapest(
         &self,
@@ -192,7 +194,7 @@ impl Mechanics {
     ) -> Option<(usize, u64)> {
         let (mut best, mut least) = (usize::MAX, u64::MAX);
         for (chunk, start) in targets.chunks(CHUNK).zip((0..).step_by(CHUNK)) {
-            // Without branches, as in `reach`.
+            // This loop has no branches, for the reason given at `reach`.
             let mut bounds = [0; CHUNK];
             let (mut likely, mut lowest) = (0, u64::MAX);
             for (in_chunk, target) in chunk.iter().enumerate() {
@@ -207,8 +209,8 @@ impl Mechanics {
                 (likely, lowest) =
                     if bound < lowest { (in_chunk, bound) } else { (likely, lowest) };
             }
-            // The target with the lowest bound comes first: by their bounds, nearly all others
-            // then cost too much.
+            // The target with the lowest bound is evaluated first. Its cost then rules out nearly
+            // all others by their bounds.
             let others = (0..chunk.len()).filter(|in_chunk| *in_chunk != likely);
             for in_chunk in std::iter::once(likely).chain(others) {
                 if bounds[in_chunk] > least {
@@ -227,8 +229,8 @@ impl Mechanics {
     }
 }
 
-/// The times of a model's arm from sector to sector, without the wait for the platters: for those
-/// who fit a model to a drive.
+/// The arm's times of a model from sector to sector, without rotation, for programs that fit a
+/// model to a drive.
 pub struct Travel {
     mechanics: Mechanics,
 }
@@ -236,11 +238,12 @@ pub struct Travel {
 impl Travel {
     /// Returns the arm of the disk that `model` describes, `bytes` large.
     pub fn new(model: &Hdd, bytes: Bytes) -> Self {
-        // The seed chooses angle and exact speed, which no arm minds.
+        // The seed decides only angle and exact speed, which do not affect the arm.
         Self { mechanics: Mechanics::new(model, bytes, Seed(1)) }
     }
 
-    /// To read at `to` after a read at `from`; both below the disk's size.
+    /// Returns the time of the arm to a read at `to` after a read at `from`. Both are less than the
+    /// disk's number of sectors.
     pub fn time(&self, from: u64, to: u64) -> Nanos {
         let place = |sector| self.mechanics.geometry.place(sector);
         Nanos(self.mechanics.travel(place(from).arm, &self.mechanics.target(place(to), false)))
@@ -271,8 +274,8 @@ mod tests {
         assert!(longest - shortest > nominal / 1_000, "they spread over the tolerance");
     }
 
-    /// A command that goes on where the last one ended finds its sector just arriving, also across
-    /// tracks and cylinders, and also a write, which must settle first.
+    /// A command that begins where the last one ended finds its sector just arriving. This holds
+    /// across tracks and cylinders, and for a write, which must settle first.
     #[test]
     fn going_on_in_sequence_loses_no_turn() {
         let mechanics = mechanics(1);
@@ -297,9 +300,8 @@ mod tests {
         );
     }
 
-    /// The wait of a lone random read for the platters is its latency less all that is not waiting:
-    /// as often any part of a turn as any other (Kolmogorov and Smirnov's distance, at one per
-    /// cent).
+    /// The rotational wait of a lone random read is its latency minus all other parts. It is
+    /// uniform over a turn (Kolmogorov-Smirnov test at the 1 % level).
     #[test]
     fn the_wait_is_uniform_over_a_turn() {
         let model = Hdd { look_ahead: Bytes::ZERO, ..nas_4tb() };
@@ -332,7 +334,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against asking of each; `full`: a full stroke in milliseconds, many turns or few.
+        /// The result is that of a search through all exact costs. `full` is the full stroke in ms,
+        /// which makes travels of few turns or many.
         #[test]
         fn cheapest_is_the_first_that_costs_least(
             from in 0..7_800_000_000_u64, now in any::<u64>(), full in 9..100_u64,
@@ -372,7 +375,8 @@ mod tests {
             prop_assert_eq!(mechanics.cheapest(arm, angle, &targets, late, error), least);
         }
 
-        /// The bound of a class of distances is no more than any seek in it, and not far from it.
+        /// The bound of a class of distances does not exceed any distance in it, and is not far
+        /// below.
         #[test]
         fn no_seek_takes_less_than_its_class(distance in any::<u32>()) {
             let class = distance_class(distance);
@@ -384,7 +388,7 @@ mod tests {
             prop_assert!(short == 0 || least <= short && short - least <= least / 4);
         }
 
-        /// Against the definition, a step at a time.
+        /// The result is that of the definition, computed step by step.
         #[test]
         fn reach_is_travel_and_the_wait_for_the_angle(
             from in 0..7_800_000_000_u64,

@@ -1,4 +1,4 @@
-//! The work of the mechanism, one thing at a time, and the choice of the next.
+//! The mechanism's accesses, one at a time, and the choice of the next one.
 
 use std::ops::Range;
 
@@ -14,11 +14,11 @@ use super::queue::Command;
 use crate::plant::Bug;
 use crate::{Completion, DiskEvent, Op};
 
-/// The next access, and how long it takes to get there.
+/// The next access, and the time to get there in ns.
 enum NextAccess {
-    /// By index in the queue.
+    /// A command, by its index in the queue.
     Command(usize, u64),
-    /// By age in the write buffer.
+    /// An extent of the write buffer, by its age.
     Extent(usize, u64),
 }
 
@@ -31,7 +31,7 @@ impl NextAccess {
 }
 
 impl HddDisk {
-    /// When the present activity ends, if that matters to anybody.
+    /// Returns the time at which the present activity ends, if anything waits for that.
     pub(super) fn activity_end(&self) -> Option<Nanos> {
         match &self.activity {
             Activity::Idle => None,
@@ -75,7 +75,8 @@ impl HddDisk {
         }
     }
 
-    /// `request`: the id of the request that needed the access.
+    /// Ends an access: moves the arm, counts its time and logs it. `request` is the id of the
+    /// request that needed the access.
     fn leave(&mut self, access: &Access, sectors: Range<u64>, write: bool, request: Option<u32>) {
         self.arm = access.arm;
         let &Access { since, there, end, from, .. } = access;
@@ -93,7 +94,7 @@ impl HddDisk {
     fn finish_read(&mut self, at: Nanos, mut stream: Stream, command: &Command, since: Nanos) {
         self.counters.media_read_sectors += self.segments.grow(stream.segment, command.end);
         self.read_up_to = Some(command.end);
-        // It was sent on as it came in.
+        // The drive sent the data on as it came in.
         let done = match &self.detail {
             None => self.port.transfer_along(at, command.bytes()),
             Some(detail) => detail.read_done(at, command.bytes().sectors().0),
@@ -108,7 +109,7 @@ impl HddDisk {
         }
     }
 
-    /// How far a stream reads on behind a read up to `end`.
+    /// Returns the sector at which a stream stops that reads ahead behind a read up to `end`.
     fn read_on_to(&self, segment: usize, end: u64) -> u64 {
         let limit = end + self.look_ahead;
         let Some(detail) = &self.detail else { return limit };
@@ -128,7 +129,7 @@ impl HddDisk {
         }
     }
 
-    /// Data has come in that others may have waited for too.
+    /// Completes or shortens other reads that wait for the data that has come into a segment.
     fn serve_waiting(&mut self, at: Nanos, segment: usize) {
         let held = self.segments.range(segment);
         while let Some(index) = self.queue.find_read_in(&held) {
@@ -142,12 +143,12 @@ impl HddDisk {
         }
     }
 
-    /// No command waits for the mechanism.
+    /// Returns whether no command waits for the mechanism.
     fn is_calm(&self) -> bool {
         self.queue.commands.is_empty() && self.stalled.is_empty()
     }
 
-    /// Gives a mechanism that serves nobody the next thing to do.
+    /// Gives a mechanism that serves no command its next access.
     pub(super) fn choose(&mut self, at: Nanos) {
         match &self.activity {
             Activity::Idle => {}
@@ -159,7 +160,7 @@ impl HddDisk {
             }
             _ => return,
         }
-        // Before this the drive is busy with the command itself.
+        // Until this time the drive is busy with the command itself.
         let begins = self.detail.as_ref().map_or(at, |detail| detail.begins.max(at));
         let busy = (begins - at).0;
         match self.pick(begins) {
@@ -183,9 +184,9 @@ impl HddDisk {
         }
     }
 
-    /// Returns what costs least: the time to get there, and what a later arrival costs. The write
-    /// buffer is emptied when no command waits for the medium, and in competition with them when
-    /// one waits for room in it. The arm moves from `begins` on.
+    /// Returns the access with the lowest cost: the time to get there, plus the cost of a later
+    /// arrival. The write buffer is emptied when no command waits for the medium. It competes with
+    /// the commands when a write waits for room in it. The arm moves from `begins` on.
     fn pick(&mut self, begins: Nanos) -> Option<NextAccess> {
         let angle = self.mechanics.angle_at(begins);
         let extent = |disk: &Self| {
@@ -201,8 +202,8 @@ impl HddDisk {
         };
         let stalled = self.stalled.front().map(|command| command.since);
         let oldest = stalled.map_or(first, |stalled| stalled.min(first));
-        // What follows the last read is next even where a change of track makes another command a
-        // little nearer: leaving a stream and coming back for it costs more.
+        // The read that continues the last one is next, even if a change of track makes another
+        // command a little nearer: to leave a stream and return to it costs more.
         let sequel =
             self.read_up_to.and_then(|sector| self.queue.find_read_in(&(sector..sector + 1)));
         let ageing = &self.queue.ageing;
@@ -225,8 +226,8 @@ impl HddDisk {
         let geometry = &self.mechanics.geometry;
         let from = geometry.place(command.from).tape;
         let end = geometry.end_place(command.end);
-        // Where reading on comes to the data as soon as an own access would, it goes on: what lies
-        // between is cached.
+        // If the stream that reads ahead reaches the data as soon as an access of its own would, it
+        // continues, and the sectors in between are cached.
         let ahead = match std::mem::replace(&mut self.activity, Activity::Idle) {
             Activity::Ahead(stream)
                 if at < stream.stop
@@ -262,7 +263,8 @@ impl HddDisk {
         self.activity = Activity::Read { stream, command, access };
     }
 
-    /// Returns the time of trying again, whole turns, if chance makes this read one of those.
+    /// Returns the time of this read's retries, in whole turns; 0 for most reads, as chance
+    /// decides.
     fn retries(&mut self) -> u64 {
         let Some((retries, random)) = &mut self.retries else { return 0 };
         if random.below(retries.one_in) > 0 {
@@ -271,9 +273,9 @@ impl HddDisk {
         (1 + random.below(u64::from(retries.turns))) * self.mechanics.turn
     }
 
-    /// When a read is all in the cache whose head comes to its track in the middle of it and begins
-    /// right there: after a whole turn, not only when the first sector has come round and all
-    /// others behind it.
+    /// Returns the time at which a read is wholly in the cache if the head arrives in the middle of
+    /// it and begins right there. That takes one whole turn; otherwise the head waits for the first
+    /// sector and then reads all others.
     fn read_on_arrival(
         &self,
         at: Nanos,
@@ -305,8 +307,8 @@ impl HddDisk {
         self.access(at, reach, target, start.tape..end.tape, end.arm)
     }
 
-    /// Work on the medium from a target on, reached after `reach`, to the end of the tape between
-    /// the two places.
+    /// Returns an access to the medium that reaches its target after `reach` and covers the range
+    /// `tape`.
     fn access(
         &mut self,
         at: Nanos,
@@ -337,7 +339,7 @@ impl HddDisk {
         }
     }
 
-    /// If a stream may have read the sector by now, lets its segment hold what it has read.
+    /// Updates the segment of a stream that may have read this sector by now.
     pub(super) fn catch_up_for(&mut self, at: Nanos, sector: u64) {
         if let Activity::Ahead(stream) | Activity::Read { stream, .. } = &self.activity {
             let start = self.segments.range(stream.segment).start;
@@ -347,7 +349,7 @@ impl HddDisk {
         }
     }
 
-    /// Lets the segment of a stream hold what the stream has read by now.
+    /// Adds to a stream's segment the sectors that the stream has read by now.
     fn catch_up(&mut self, at: Nanos) {
         if let Activity::Ahead(stream) | Activity::Read { stream, .. } = &self.activity {
             let (place, sector) = self.mechanics.geometry.head_at(stream.tape_at(at));
@@ -364,16 +366,16 @@ impl HddDisk {
         }
     }
 
-    /// A read up to `end` was served from this segment: keeps data ready for the next one. A stream
-    /// that has stopped starts again when half of what it had read ahead is used up, so that a slow
-    /// reader in sequence never waits.
+    /// Keeps data ready for the next read after a read up to `end` was served from this segment. A
+    /// stream that has stopped starts again when half of the data read ahead is used, so that a
+    /// slow sequential reader never waits.
     pub(super) fn keep_ahead(&mut self, at: Nanos, segment: usize, end: u64) {
         let limit = self.read_on_to(segment, end);
         let geometry = &self.mechanics.geometry;
         if let Activity::Ahead(stream) = &mut self.activity {
             if at < stream.stop {
-                // Another segment's stream is left to finish: going to and fro between two would
-                // serve neither.
+                // A stream of another segment is left to finish: to alternate between two streams
+                // would serve neither.
                 if stream.segment == segment {
                     stream.extend(limit, geometry);
                 }

@@ -1,13 +1,13 @@
 //! A hard disk.
 //!
-//! A command is decoded, then served from the cache, or taken into the write buffer, or queued for
-//! the mechanism, which does one thing at a time: [`drive`] holds the drive's state and what
-//! happens to a command that arrives; [`mechanism`] chooses and does what the arm does. Only
-//! two things ever happen, a command has been decoded and the mechanism is done, so the drive needs
-//! no calendar.
+//! A command is decoded, then served from the cache, taken into the write buffer, or queued for the
+//! mechanism, which does one access at a time. [`drive`] holds the drive's state and handles
+//! commands that arrive; [`mechanism`] chooses and makes the arm's accesses. There are only two
+//! kinds of events, the decoding of a command and the end of an access, so the drive needs no event
+//! queue.
 //!
-//! Not modelled: sectors larger than 512 bytes that must be read before a part of them is written,
-//! spindown.
+//! The model leaves out sectors larger than 512 bytes, which must be read before a part of them is
+//! written, and spindown.
 
 mod activity;
 mod by_address;

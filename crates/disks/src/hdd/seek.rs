@@ -1,11 +1,12 @@
-//! How long the arm takes over a distance.
+//! The seek time of the arm for each distance.
 
 use disklab_units::Nanos;
 
-/// The arm's times by distance, in nanoseconds; no distance takes no time.
+/// The arm's times by distance, in ns. A distance of 0 takes no time.
 pub(crate) enum SeekTimes {
     Curve(SeekCurve),
-    /// Measured, by distance from 0; longer ones take what the last takes. Not empty.
+    /// Measured times, indexed by distance from 0. Longer distances take as long as the last one.
+    /// The vector is not empty.
     Table(Vec<u64>),
 }
 
@@ -29,9 +30,10 @@ impl SeekTimes {
     }
 }
 
-/// Short seeks are spent speeding up and slowing down, so time grows with the square root of the
-/// distance; long ones coast, and it grows evenly: `a + b sqrt(d)` below the knee, `c + e d` from
-/// it on (Ruemmler and Wilkes, "An introduction to disk drive modeling", IEEE Computer 1994).
+/// A seek curve: `a + b sqrt(d)` below the knee, `c + e d` from it on. During a short seek the arm
+/// accelerates and brakes, so time grows with the square root of the distance; during a long one it
+/// also coasts, and time grows linearly (Ruemmler and Wilkes, "An introduction to disk drive
+/// modeling", IEEE Computer 1994).
 pub(crate) struct SeekCurve {
     a: f64,
     b: f64,
@@ -40,8 +42,8 @@ pub(crate) struct SeekCurve {
     knee: f64,
 }
 
-/// The curve between two values of a parameter, the first of which makes too little, whose value
-/// is where [`SeekCurve::fit`] finds enough.
+/// Returns the curve for the parameter's value at which [`SeekCurve::fit`] finds enough, by
+/// bisection between two values of which the first gives too little.
 fn halve(
     mut low: f64,
     mut high: f64,
@@ -58,15 +60,16 @@ fn halve(
 const TWO_52: f64 = (1_u64 << 52) as f64;
 
 impl SeekCurve {
-    /// The curve that takes `track` over one cylinder, `full` over all of them, and `average` on
-    /// average over all pairs of cylinders, as data sheets define it (for example section 4.4.1.1
-    /// of the Ultrastar C15K600's). That is somewhat less than the time over the average distance,
-    /// a third of the stroke, because the curve bends down.
+    /// Returns the curve that takes `track` over one cylinder, `full` over all of them, and
+    /// `average` on average over all pairs of cylinders, as data sheets define it (for example
+    /// section 4.4.1.1 of the Ultrastar C15K600's). That average is somewhat less than the time
+    /// over the average distance, a third of the stroke, because the curve bends down.
     pub fn fit(track: Nanos, average: Nanos, full: Nanos, cylinders: u32) -> Self {
         let [track, average, full] = [track, average, full].map(|time| time.0 as f64);
         let last = f64::from(cylinders.max(5) - 1);
         let third = |at_third| Self::through(track, at_third, full, last);
-        // An average near one of the other two needs a bend elsewhere than at the third.
+        // If the average is near one of the other two times, the curve bends elsewhere than at the
+        // third.
         if third(full).average(last) < average {
             let steep = |root_of_knee| Self::flat_behind(track, root_of_knee, full);
             let root_of_third = (last / 3.0).sqrt();
@@ -77,35 +80,36 @@ impl SeekCurve {
             let latest = (last * 0.999).min(last - 1.0);
             return halve(latest, last / 3.0, |knee| late(knee).average(last) < average, late);
         }
-        // The average grows with the time at the third, so halving finds it.
+        // The average grows with the time at the third, so bisection finds that time.
         halve(track, full, |at_third| third(at_third).average(last) < average, third)
     }
 
-    /// The curve that takes the whole stroke's time from the knee on.
+    /// Returns the curve that takes the full stroke's time from the knee on.
     fn flat_behind(track: f64, root_of_knee: f64, full: f64) -> Self {
-        // At a knee of one cylinder the curve is a step, and a slope not needed.
+        // With a knee at one cylinder the curve is a step, and its slope does not matter.
         let b = (full - track) / (root_of_knee - 1.0).max(1e-6);
         Self { a: track - b, b, c: full, e: 0.0, knee: root_of_knee * root_of_knee }
     }
 
-    /// The curve that takes one cylinder's time up to the knee.
+    /// Returns the curve that takes one cylinder's time up to the knee.
     fn flat_before(track: f64, knee: f64, full: f64, last: f64) -> Self {
         let e = (full - track) / (last - knee);
         Self { a: track, b: 0.0, c: track - e * knee, e, knee }
     }
 
-    /// The curve through its times over one cylinder, a third of the stroke and all of it. Where
-    /// the three allow, the line is the root's tangent at the knee; where they do not (a full
-    /// stroke hardly longer than a third), the knee is at the third. Either way the curve has no
-    /// jump.
+    /// Returns the curve through the times over one cylinder, a third of the stroke and the full
+    /// stroke. If the three times allow, the line is the root's tangent at the knee. Otherwise (a
+    /// full stroke hardly longer than a third) the knee is at the third. Either way the curve has
+    /// no jump.
     fn through(track: f64, at_third: f64, full: f64, last: f64) -> Self {
         let third = last / 3.0;
         let e = (full - at_third) / (last - third);
         let c = at_third - e * third;
-        // Tangent: b / (2 sqrt(knee)) = e, and the same height there. Together with a + b = track:
+        // The tangent condition is b / (2 sqrt(knee)) = e with the same height there. Together with
+        // a + b = track it gives:
         let root_of_knee = 1.0 + (1.0 + (c - track) / e).sqrt();
         let smooth_knee = root_of_knee * root_of_knee;
-        // Without a slope or a real root this is infinite or NaN, and in no range.
+        // Without a slope or a real root, the knee is infinite or NaN and thus in no range.
         if (4.0..=third).contains(&smooth_knee) {
             let b = 2.0 * e * root_of_knee;
             return Self { a: track - b, b, c, e, knee: smooth_knee };
@@ -114,8 +118,8 @@ impl SeekCurve {
         Self { a: track - b, b, c, e, knee: third }
     }
 
-    /// Over all pairs of cylinders: of the distances from 0 to the whole stroke, short ones have
-    /// more pairs.
+    /// Returns the average time over all pairs of cylinders. Short distances weigh more, because
+    /// more pairs have them.
     fn average(&self, last: f64) -> f64 {
         let steps = 512;
         let at = |step: u32| (f64::from(step) + 0.5) / f64::from(steps);
@@ -123,18 +127,18 @@ impl SeekCurve {
         weighted.sum::<f64>() / f64::from(steps)
     }
 
-    /// In nanoseconds; no distance takes no time.
+    /// Returns the time over a distance in ns. A distance of 0 takes no time.
     #[inline]
     pub fn time(&self, cylinders: u32) -> u64 {
-        // At 2^52 a float counts in ones, so adding it rounds; a cast would check for what cannot
-        // be here.
+        // At 2^52 a float has a resolution of 1, so adding it rounds. A cast would check for values
+        // that cannot occur here.
         let time =
             (self.curve(f64::from(cylinders)).max(0.0) + TWO_52).to_bits() - TWO_52.to_bits();
         time * u64::from(cylinders > 0)
     }
 
-    /// Both parts are always computed: choosing between them beforehand is a branch, and a branch
-    /// that goes either way costs more.
+    /// Returns the time over a distance, in ns. It computes both parts always: to choose one
+    /// beforehand is a branch, and a branch that goes either way costs more.
     #[inline]
     fn curve(&self, distance: f64) -> f64 {
         let root = self.a + self.b * distance.sqrt();
@@ -173,7 +177,7 @@ mod tests {
         assert!((curve.knee - 100_000.0).abs() < 1.0);
     }
 
-    /// A sheet's average can lie anywhere between its other two times.
+    /// A data sheet's average can lie anywhere between its other two times.
     #[test]
     fn has_every_average_between_track_and_full_stroke() {
         for cylinders in [2_000, 400_000] {
@@ -194,7 +198,7 @@ mod tests {
     }
 
     proptest! {
-        /// The average by counting pairs one distance at a time.
+        /// The test computes the average by counting pairs of cylinders, one distance at a time.
         #[test]
         fn has_the_times_of_the_data_sheet(
             track in 0.1..2.0_f64,

@@ -5,9 +5,9 @@ use std::ops::Range;
 #[derive(Clone)]
 pub(crate) struct ReadCache {
     all: Vec<CacheSegment>,
-    /// Sectors that a segment holds at most.
+    /// The most sectors that a segment holds.
     pub size: u64,
-    /// Counts uses, to find the segment not used for longest.
+    /// Number of uses so far, from which the least recently used segment is found.
     uses: u64,
 }
 
@@ -27,14 +27,14 @@ impl ReadCache {
         }
     }
 
-    /// The segment that holds `sector`, and of several the one that reaches furthest; it counts as
-    /// used.
+    /// Returns the segment that holds `sector`, or of several the one that reaches furthest, and
+    /// marks it as used.
     pub fn find(&mut self, sector: u64) -> Option<usize> {
         let mut best: Option<usize> = None;
         let mut reach = sector;
         for (index, segment) in self.all.iter().enumerate() {
-            // One comparison for both ends: on which side of them the sector is, is chance, and
-            // a wrongly predicted branch for each costs more than the rest.
+            // One comparison checks both ends. On which side of a segment the sector lies is
+            // random, and a mispredicted branch for each end costs more than the rest.
             let within = sector.wrapping_sub(segment.start) < segment.end - segment.start;
             if within && segment.end > reach {
                 (best, reach) = (Some(index), segment.end);
@@ -44,8 +44,8 @@ impl ReadCache {
         best
     }
 
-    /// The segment for a stream that goes on at `sector`: the one that ends there, or else the one
-    /// not used for longest, emptied.
+    /// Returns the segment for a stream that continues at `sector`: the one that ends there, or
+    /// else the least recently used one, emptied.
     pub fn open(&mut self, sector: u64) -> usize {
         let mut oldest = 0;
         for (index, segment) in self.all.iter().enumerate() {
@@ -76,8 +76,8 @@ impl ReadCache {
         self.all[index].start..self.all[index].end
     }
 
-    /// The stream has come to `end`; what no longer fits is dropped from its start. Returns how
-    /// many sectors are new.
+    /// Extends a segment to `end`, and drops from its start the sectors that no longer fit. Returns
+    /// how many sectors are new.
     pub fn grow(&mut self, index: usize, end: u64) -> u64 {
         let size = self.size;
         let segment = &mut self.all[index];
@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(segments.find(1_150), None);
     }
 
-    /// A cache whose first segment holds the sectors from 0 to 10, and that segment.
+    /// Returns a cache whose first segment holds sectors 0 to 9, and that segment.
     fn with_ten_sectors(count: u32) -> (ReadCache, usize) {
         let mut segments = ReadCache::new(count, 100);
         let first = segments.open(0);

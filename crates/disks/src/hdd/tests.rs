@@ -1,9 +1,9 @@
-//! The disk that the tests of the parts share.
+//! The disk that the tests of all parts share.
 
 use disklab_config::device::{Device, Hdd, Model};
 use disklab_config::read::TomlReader;
 
-/// The disk of `lab/devices/nas-4tb.toml`.
+/// Returns the disk of `lab/devices/nas-4tb.toml`.
 pub(crate) fn nas_4tb() -> Hdd {
     let source = include_str!("../../../../lab/devices/nas-4tb.toml");
     let device =

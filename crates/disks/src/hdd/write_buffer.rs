@@ -1,4 +1,4 @@
-//! The write-back cache: data that the host counts as written and the medium does not have yet.
+//! The write-back cache: data whose writes have completed and that is not on the medium yet.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -7,22 +7,22 @@ use super::by_address::ByAddress;
 use super::geometry::Arm;
 use super::mechanics::{AccessTarget, Mechanics};
 
-/// Extents of sectors, of which no two waiting ones overlap. Neighbours are joined, up to
-/// [`LONGEST`]; what is written again before it left is written to the medium once.
+/// Extents of sectors. Extents that wait never overlap, and neighbours are joined, up to
+/// [`LONGEST`]. Data that is overwritten in the buffer is written to the medium once.
 #[derive(Clone)]
 pub(crate) struct WriteBuffer {
-    /// In sectors.
+    /// The buffer's size in sectors.
     room: u64,
     used: u64,
     window: usize,
-    /// Waiting ones by slot; the slots of others are in `free`.
+    /// Waiting extents by slot; `free` lists the slots that are not in use.
     extents: Vec<Extent>,
     free: Vec<u32>,
     by_address: ByAddress,
-    /// Slots, oldest first.
+    /// Slots of the waiting extents, oldest first.
     by_age: VecDeque<u32>,
-    /// The starts of the extents on the medium: side by side because every choice looks at all of
-    /// its window.
+    /// The starts of the extents on the medium, in the order of `by_age`. They are in an array of
+    /// their own because every choice looks at all of its window.
     targets: VecDeque<AccessTarget>,
     /// The extent on its way to the medium.
     leaving: Option<Range<u64>>,
@@ -39,7 +39,8 @@ struct Extent {
 const LONGEST: u64 = 4096;
 
 impl WriteBuffer {
-    /// `room` in sectors; `window`: how many of the oldest extents are weighed against each other.
+    /// Returns an empty buffer for `room` sectors. Each choice compares the `window` oldest
+    /// extents.
     pub fn new(room: u64, window: u32) -> Self {
         Self {
             room,
@@ -54,7 +55,7 @@ impl WriteBuffer {
         }
     }
 
-    /// Whether so many sectors could ever be taken in at once.
+    /// Returns whether the buffer is large enough for this many sectors at once.
     pub fn could_fit(&self, sectors: u64) -> bool {
         sectors <= self.room
     }
@@ -63,16 +64,16 @@ impl WriteBuffer {
         sectors <= self.room - self.used
     }
 
-    /// Something waits for the mechanism.
+    /// Returns whether any extent waits for the mechanism.
     pub fn has_waiting(&self) -> bool {
         !self.by_age.is_empty()
     }
 
-    /// Takes `start..end` in, for which there must be room; `target` finds an extent's start on the
+    /// Takes in `start..end`, for which there must be room. `target` finds an extent's start on the
     /// medium.
     pub fn insert(&mut self, mut start: u64, mut end: u64, target: impl Fn(u64) -> AccessTarget) {
-        // The first extent that could touch the new one is the last to start before it, or what
-        // follows that.
+        // The first extent that could touch the new one is the last one that starts before it, or
+        // the one after that.
         let mut at = self.by_address.seek(start);
         at = self.by_address.before(at).unwrap_or(at);
         let mut joined: Option<u32> = None;
@@ -88,7 +89,7 @@ impl WriteBuffer {
                 (start, end) = (union.start, union.end);
                 self.by_address.remove(&mut at);
                 self.used -= other.end - other.start;
-                // The first one joined lends its place in the order of age.
+                // The first extent joined gives the union its place in the order of age.
                 if joined.is_none() { joined = Some(slot) } else { self.forget(slot) }
             } else if other.start >= end {
                 break;
@@ -105,7 +106,8 @@ impl WriteBuffer {
         }
         let slot = joined.unwrap_or_else(|| self.new_slot(extent, target(start)));
         self.extents[slot as usize] = extent;
-        // It goes in front of what was found not to touch it, so that no second search is needed.
+        // The new extent goes before the first one found not to touch it, so that no second search
+        // is needed.
         self.by_address.insert(at, start, slot);
         self.used += end - start;
     }
@@ -120,7 +122,7 @@ impl WriteBuffer {
         slot
     }
 
-    /// An extent has been joined to another one.
+    /// Frees the slot of an extent that was joined to another.
     fn forget(&mut self, slot: u32) {
         if let Some(age) = self.age(slot) {
             self.by_age.remove(age);
@@ -129,12 +131,12 @@ impl WriteBuffer {
         self.free.push(slot);
     }
 
-    /// How many that wait are older.
+    /// Returns an extent's age: how many waiting extents are older.
     fn age(&self, slot: u32) -> Option<usize> {
         self.by_age.iter().position(|&other| other == slot)
     }
 
-    /// Whether all of `start..end` is in the buffer.
+    /// Returns whether all of `start..end` is in the buffer.
     pub fn holds(&self, start: u64, end: u64) -> bool {
         let mut from = start;
         while from < end {
@@ -150,8 +152,8 @@ impl WriteBuffer {
         true
     }
 
-    /// The extent whose start is reached soonest, as its age among those that wait, and how long
-    /// that takes.
+    /// Returns the extent whose start is reached soonest, as its age among the waiting ones, and
+    /// the time to reach it in ns.
     pub fn nearest(&self, mechanics: &Mechanics, arm: Arm, angle: u64) -> Option<(usize, u64)> {
         let (front, back) = self.targets.as_slices();
         let front = &front[..front.len().min(self.window)];
@@ -164,7 +166,8 @@ impl WriteBuffer {
             .min_by_key(|&(_, reach)| reach)
     }
 
-    /// The extent of this age goes to the medium now; returns its sectors and where they start.
+    /// Begins to write the extent of this age to the medium. Returns its sectors and where they
+    /// start.
     pub fn begin(&mut self, age: usize) -> Option<(Range<u64>, AccessTarget)> {
         let slot = self.by_age.remove(age)?;
         let target = self.targets.remove(age)?;
@@ -175,7 +178,7 @@ impl WriteBuffer {
         Some((start..end, target))
     }
 
-    /// The leaving extent is on the medium; returns its sectors.
+    /// Notes that the leaving extent is on the medium. Returns its sectors.
     pub fn finish(&mut self) -> Range<u64> {
         let extent = self.leaving.take().unwrap_or_default();
         self.used -= extent.end - extent.start;
@@ -238,7 +241,7 @@ mod tests {
         assert!(!buffer.fits(41));
         assert_eq!(buffer.begin(0).map(|(extent, _)| extent), Some(0..60));
         assert!(buffer.holds(10, 60) && !buffer.fits(41) && !buffer.has_waiting());
-        // Written again meanwhile: a new extent, which must follow.
+        // The sectors are written again meanwhile, which makes a new extent that must follow.
         buffer.insert(50, 70, anywhere);
         assert!(buffer.holds(10, 70));
         assert_eq!(buffer.finish(), 0..60);
@@ -246,7 +249,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a plain set of sectors.
+        /// A plain set of sectors holds the same after the same steps.
         #[test]
         fn holds_what_was_put_in(
             steps in prop::collection::vec((0..200_u64, 0..20_u64, 0..4_u8), 1..80),

@@ -1,8 +1,9 @@
-//! The events to come in the drive, in order of time; of equal times what was scheduled first.
+//! The drive's future events in order of time. Of events at the same time, the one scheduled first
+//! comes first.
 //!
-//! Each die and each channel waits for one thing at a time, so each has a place of its own, and the
-//! least of all is found as the winner of a tournament: a change costs as many comparisons as the
-//! tree is high and no guesses of the processor, of which a heap makes several.
+//! Each die and each channel waits for one event at a time, so each has a fixed place, and a
+//! tournament tree finds the earliest event. A change costs as many comparisons as the tree is
+//! high, and no branches that the processor must predict, of which a heap makes several.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,33 +13,35 @@ use disklab_units::Nanos;
 /// An event inside the drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum FlashEvent {
-    /// A die has done what it did: sensed, programmed, erased.
+    /// A die has finished its work: sensing, programming, erasing.
     Die(u32),
-    /// A die may be interrupted again.
+    /// A die's work may be interrupted from now on.
     Firm(u32),
     /// A transfer over a channel is over.
     Channel(u32),
     /// A write's data, by its slot, is in the buffer.
     Written(u32),
-    /// There may have been nothing to do for a while.
+    /// The drive may have been without a command long enough to count as resting.
     Rest,
 }
 
 #[derive(Clone)]
 pub(crate) struct Agenda {
-    /// The least [`key`] below each node: the root is the second, leaves are the second half.
+    /// The least [`key`] below each node. The root is element 1, and the leaves are the second
+    /// half.
     nodes: Vec<u128>,
     dies: u32,
     channels: u32,
-    /// All that is of no die and no channel, and what a die may do before its own event. The first
-    /// has the last place.
+    /// Events of no die or channel, and those of a die before its own event. The first of them has
+    /// the last place in the tree.
     others: BinaryHeap<Reverse<(u128, FlashEvent)>>,
     scheduled: u64,
 }
 
 const NEVER: u128 = u128::MAX;
 
-/// When, then in which order, then whose.
+/// Returns the key of an event, which sorts by time, then by order of scheduling; the lowest 16
+/// bits are the place.
 fn key(at: Nanos, number: u64, place: u32) -> u128 {
     u128::from(at.0) << 64 | u128::from(number << 16 | u64::from(place))
 }
@@ -55,7 +58,7 @@ impl Agenda {
         }
     }
 
-    /// In the place of what a die or channel waited for before.
+    /// Schedules an event. That of a die or channel replaces the one that it waited for before.
     pub fn schedule(&mut self, at: Nanos, event: FlashEvent) {
         let place = match event {
             FlashEvent::Die(die) => die,
@@ -92,7 +95,7 @@ impl Agenda {
         (self.nodes[1] != NEVER).then(|| Nanos((self.nodes[1] >> 64) as u64))
     }
 
-    /// Takes the next event out if it is due at or before `now`.
+    /// Removes and returns the next event if it is due at or before `now`.
     pub fn pop_due(&mut self, now: Nanos) -> Option<FlashEvent> {
         self.next_at().filter(|&at| at <= now)?;
         let place = u32::from(self.nodes[1] as u16);
@@ -117,7 +120,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Against a plain list.
+        /// A plain list gives the same events in the same order.
         #[test]
         fn events_come_in_order(
             (dies, channels) in (1..70_u32, 1..9_u32),

@@ -1,4 +1,4 @@
-//! The channels that dies share: one transfer after another on each.
+//! The channels that dies share. Each carries one transfer after another.
 
 use disklab_units::Nanos;
 
@@ -29,7 +29,7 @@ impl Flash {
         self.event_log.note(|| DiskEvent::Channel { channel: index, begun: at, end, bytes });
     }
 
-    /// A transfer over a channel is over.
+    /// Handles the end of a transfer over a channel.
     pub fn channel_event(&mut self, at: Nanos, channel: u32) -> FlashOutcome {
         let Some((die, _)) = self.channels[channel as usize].current.take() else {
             return FlashOutcome::Nothing;

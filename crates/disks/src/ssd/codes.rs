@@ -1,8 +1,8 @@
-//! Two bytes for each unit of the disk, in order: a code of [`super::map`], 0 at first.
+//! A code of [`super::map`] for each unit of the disk, in order: two bytes each, 0 at first.
 //!
-//! They are asked for at random, and what that costs is to wait: for the memory, for the tables
-//! that say where it is, and for the system, which gives a page when it is first touched. Of pages
-//! of 2 MiB there are few enough for the processor to know them all.
+//! Codes are looked up at random, and the cost is waiting: for the memory, for the page tables, and
+//! for the operating system, which provides a page when it is first accessed. With pages of 2 MiB
+//! there are few enough for the processor to keep all translations.
 
 use std::alloc::{Layout, handle_alloc_error};
 use std::ops::Range;
@@ -32,7 +32,7 @@ impl UnitCodes {
         let bytes = units as usize * CODE;
         let layout = Layout::from_size_align(bytes, CODE).unwrap_or(Layout::new::<u16>());
         let memory = MmapMut::map_anon(bytes).unwrap_or_else(|_| handle_alloc_error(layout));
-        // Where the system has none, it is slower.
+        // A system without huge pages is only slower.
         let _ = memory.advise(Advice::HugePage);
         Self(memory)
     }
@@ -49,7 +49,7 @@ impl UnitCodes {
         self.codes_mut()[units.start as usize..units.end as usize].fill(code.to_ne_bytes());
     }
 
-    /// This unit will be asked for soon: its memory is on its way meanwhile.
+    /// Prefetches the memory of a unit that will be looked up soon.
     pub fn expect(&self, unit: u32) {
         prefetch_index(self.codes(), unit as usize);
     }

@@ -1,4 +1,4 @@
-//! A die: what it does, and what it was doing when a read came; and the channel that it shares.
+//! The state of a die: its work, the work that a read interrupted, and its channel.
 
 use std::collections::VecDeque;
 
@@ -11,28 +11,28 @@ use crate::shared::Shared;
 /// The part of a read that lies in one row.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PageRead {
-    /// Its slot among the drive's requests.
+    /// The slot of the read among the drive's requests.
     pub request: u32,
     pub bytes: Bytes,
-    /// The time of its cells.
+    /// The time to sense the cells, which depends on the page.
     pub sense: Nanos,
 }
 
 #[derive(Clone)]
 pub(super) struct Die {
     pub state: DieState,
-    /// When that began, or goes on since.
+    /// Time at which the present state began, or at which its work was resumed.
     pub since: Nanos,
-    /// When the row was taken that is being programmed.
+    /// Time at which the die took the row that it programs.
     pub row_taken: Nanos,
-    /// The program or erase that reads interrupt.
+    /// The program or erase operation that reads have interrupted.
     pub held: Option<InterruptedChange>,
     pub reads: VecDeque<PageRead>,
     pub channel: u32,
-    /// The type of its first page.
+    /// Index of the type of the die's first page, among the model's page types.
     pub first_type: u64,
     pub programmed_last: bool,
-    /// The row of the host's that is being programmed.
+    /// The units of the host's row that is being programmed.
     pub row: Vec<u32>,
     pub space: Shared<Space>,
 }
@@ -40,27 +40,28 @@ pub(super) struct Die {
 #[derive(Clone, Copy)]
 pub(super) enum DieState {
     Idle,
-    /// Reads from the cells, until then.
+    /// Senses a page, until the given time.
     Sense(Sensed, Nanos),
-    /// Waits for the channel or uses it.
+    /// Holds sensed data and waits for the channel, or uses it.
     SendOut(Sensed),
-    /// Waits for the channel or uses it, with the row to be programmed.
+    /// Waits for the channel to bring the row to be programmed, or uses it.
     TakeIn(ProgrammedRow, RowTarget),
-    /// Stops what it does, until then.
+    /// Interrupts its work, which takes until the given time.
     Suspend(Nanos),
-    /// Programs or erases, which can be interrupted.
+    /// Programs or erases, which a read can interrupt.
     Long(Long),
 }
 
-/// Programs or erases.
+/// A program or erase operation in progress.
 #[derive(Clone, Copy)]
 pub(super) struct Long {
     pub what: MediumChange,
-    /// When it ends if nothing comes in between.
+    /// Time of its end if no read interrupts it.
     pub end: Nanos,
-    /// The time before which it is not interrupted: it goes on for as long as it stood still.
+    /// Time before which it is not interrupted again: after an interruption it runs for as long as
+    /// it was stopped.
     pub firm_until: Nanos,
-    /// Reads came before that, and are seen to then.
+    /// Whether reads came before `firm_until`; they are served at that time.
     pub asked: bool,
 }
 
@@ -71,21 +72,21 @@ pub(super) enum MediumChange {
 }
 
 impl DieState {
-    /// Reads for the host, from `at` on.
+    /// Returns the state of a die that senses for the host from `at` on.
     pub fn sense(read: PageRead, at: Nanos) -> Self {
         Self::Sense(Sensed::Host(read), at.saturating_add(read.sense))
     }
 }
 
 impl Long {
-    /// From `at` on, and nothing has come in between yet.
+    /// Returns an operation that begins at `at` and was not interrupted.
     pub fn new(what: MediumChange, at: Nanos, takes: Nanos) -> Self {
         Self { what, end: at.saturating_add(takes), firm_until: at, asked: false }
     }
 }
 
 impl MediumChange {
-    /// Whether it programs a row of the host's.
+    /// Returns whether the operation programs a row of the host's data.
     pub fn is_hosts(self) -> bool {
         matches!(self, Self::Program(ProgrammedRow::Host(_), _))
     }
@@ -103,14 +104,14 @@ impl From<MediumChange> for DieWork {
 #[derive(Clone)]
 pub(super) struct InterruptedChange {
     pub what: MediumChange,
-    /// The time that is left of it.
+    /// The time that the operation still needs.
     pub left: Nanos,
     pub since: Nanos,
 }
 
 #[derive(Clone, Copy)]
 pub(super) enum ProgrammedRow {
-    /// The host's, of this number in the log.
+    /// A row of the host's data, with its number in the log.
     Host(u64),
     Moved,
 }
@@ -132,7 +133,7 @@ impl Sensed {
 
 #[derive(Clone, Default)]
 pub(super) struct Channel {
-    /// The die whose transfer goes on, and until when.
+    /// The die whose transfer is in progress, and the time of its end.
     pub current: Option<(u32, Nanos)>,
     pub waiting: VecDeque<u32>,
 }

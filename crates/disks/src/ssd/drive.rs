@@ -1,4 +1,4 @@
-//! The drive: what happens to a command that arrives, and to those under way.
+//! The drive: how it handles commands that arrive, and those under way.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -16,8 +16,8 @@ use crate::plant::Bug;
 use crate::port::{Port, PortSpeed, PortedDrive, earlier};
 use crate::{Completion, Counters, Op, Request};
 
-/// Without a command for so long, a drive turns to what it put off. An estimate: drives say nothing
-/// of it.
+/// Time without a command after which a drive does the work that it postponed. This is an estimate,
+/// because drives do not document it.
 const REST_AFTER: Nanos = Nanos::from_millis(100);
 
 #[derive(Clone)]
@@ -29,23 +29,24 @@ pub(crate) struct SsdDisk {
     free: Vec<u32>,
     /// Writes that wait for room in the buffer.
     stalled: VecDeque<DataCommand>,
-    /// Flushes and writes that must be on the medium, in order of the log.
+    /// Flushes and FUA writes that wait for the medium, in order of the log.
     durable: VecDeque<DurableCommand>,
-    /// The link's time for what surrounds the data of a read.
+    /// The link's time for the protocol around the data of a read.
     read_command: Nanos,
-    /// Units of the buffer that must be free before it takes a write again, once it was full.
+    /// Number of units of the buffer that must be free before it takes a write again after it was
+    /// full.
     drain: u64,
-    /// The units that must be free now before a stalled write goes on.
+    /// Number of units that must be free now before a stalled write continues.
     wanted_free: u64,
-    /// The time of a flush if there was something to flush.
+    /// The time of a flush when there is something to flush.
     flush: Nanos,
-    /// Something was written since the last flush.
+    /// Whether data was written since the last flush.
     unflushed: bool,
     /// Whether the buffer survives a power cut, so that nothing needs to wait for the medium.
     power_loss_protection: bool,
-    /// Since when nobody has waited for anything.
+    /// Time since which no command has been in service; `None` while one is.
     quiet_since: Option<Nanos>,
-    /// A rest is on the agenda.
+    /// Whether a [`FlashEvent::Rest`] is on the agenda.
     rest_planned: bool,
     sectors: u64,
     counters: Counters,
@@ -60,7 +61,7 @@ struct DataCommand {
     to_send: Bytes,
 }
 
-/// Completes when all in the log before `place` is on the medium.
+/// A command that completes when all of the log before `place` is on the medium.
 #[derive(Debug, Clone, Copy)]
 struct DurableCommand {
     place: u64,
@@ -71,7 +72,7 @@ struct DurableCommand {
 }
 
 impl DataCommand {
-    /// The units of the map that it touches; none if it has no bytes.
+    /// Returns the units of the map that the command touches; none if it has no bytes.
     fn units(&self) -> Range<u32> {
         let start = self.request.sector * Sectors::SIZE;
         (start / UNIT.0) as u32..(start + self.bytes.0).div_ceil(UNIT.0) as u32
@@ -107,10 +108,11 @@ impl SsdDisk {
         }
     }
 
-    /// Nobody waits for anything: what was put off comes up after a while of that.
+    /// Plans a rest if no command is in service. The drive does its postponed work when that has
+    /// lasted for [`REST_AFTER`].
     fn plan_rest(&mut self, at: Nanos) {
-        // What has arrived by now may have come later than this: the drive is caught up with by the
-        // next command.
+        // A command that has arrived by now may have come later than this time; the next command
+        // makes up for the rest.
         if self.port.in_service() > 0 {
             self.quiet_since = None;
             return;
@@ -143,7 +145,7 @@ impl SsdDisk {
                 }
             }
             Op::Flush => self.accept_flush(at, request),
-            // These change the map only: zeroes are not written but remembered.
+            // These change only the map: zeroes are recorded there and not written.
             _ => {
                 self.trim(from..end);
                 self.port.answer(at, request.id, at);
@@ -151,7 +153,7 @@ impl SsdDisk {
         }
     }
 
-    /// The units that lie within these sectors as a whole are nowhere any more.
+    /// Removes the data of the units that lie wholly within these sectors.
     fn trim(&mut self, sectors: Range<u64>) {
         let unit = UNIT.sectors().0;
         self.flash.map.trim(sectors.start.div_ceil(unit) as u32..(sectors.end / unit) as u32);
@@ -173,7 +175,7 @@ impl SsdDisk {
                 UnitPlace::Block(block) => {
                     self.flash.read(at, (unit, block), (slot, Bytes(bytes)));
                 }
-                // What is nowhere is zeroes.
+                // A unit that is nowhere reads as zeroes.
                 UnitPlace::Buffer | UnitPlace::Nowhere => in_memory += Bytes(bytes),
             }
             unit = next;
@@ -193,8 +195,8 @@ impl SsdDisk {
         self.moving.len() as u32 - 1
     }
 
-    /// Data leaves for the buffer, which has room for it. Unless it must be on the medium, the
-    /// write is done when the data has arrived.
+    /// Transfers a write's data to the buffer, which has room for it. The write completes when the
+    /// data has arrived, unless it must be on the medium.
     fn begin_write(&mut self, at: Nanos, write: DataCommand) {
         self.unflushed = true;
         self.flash.log.expect(write.units());
@@ -210,7 +212,7 @@ impl SsdDisk {
         self.flash.agenda.schedule(there, FlashEvent::Written(slot));
     }
 
-    /// Whether a write is done only when it is on the medium.
+    /// Returns whether a write completes only when it is on the medium.
     fn waits_for_medium(&self, write: &DataCommand) -> bool {
         let waits = write.request.fua && !self.power_loss_protection;
         #[cfg(test)]
@@ -256,7 +258,7 @@ impl SsdDisk {
         }
     }
 
-    /// A part of a read's data goes over the link.
+    /// Sends a part of a read's data over the link, and completes the read after the last part.
     fn send(&mut self, at: Nanos, slot: u32, bytes: Bytes) {
         let read = &mut self.moving[slot as usize];
         read.to_send = read.to_send.saturating_sub(bytes);
@@ -270,7 +272,7 @@ impl SsdDisk {
         self.free.push(slot);
     }
 
-    /// A write's data is in the buffer.
+    /// Notes that a write's data is in the buffer.
     fn finish_write(&mut self, at: Nanos, slot: u32) {
         let write = self.moving[slot as usize];
         self.free.push(slot);
@@ -298,7 +300,7 @@ impl SsdDisk {
             self.stalled.pop_front();
             self.begin_write(at, DataCommand { started: at, ..write });
         }
-        // As many as the next row that is programmed makes room for.
+        // The prefetched writes are as many as the next programmed row makes room for.
         for write in self.stalled.iter().take(self.flash.map.shape.units_per_row as usize) {
             self.flash.map.expect_write(write.units().start);
         }
@@ -306,7 +308,7 @@ impl SsdDisk {
         self.keep_moving(at);
     }
 
-    /// A write that waits for room must not wait for a row that nothing would fill.
+    /// Programs an incomplete row if a write waits for room and no other event would fill the row.
     fn keep_moving(&mut self, at: Nanos) {
         if !self.stalled.is_empty() && self.flash.log.is_still() {
             self.flash.log.force();
@@ -314,7 +316,7 @@ impl SsdDisk {
         }
     }
 
-    /// Completes what waited for data that is on the medium by now.
+    /// Completes the commands that waited for data that is on the medium by now.
     fn finish_durable(&mut self, at: Nanos) {
         while let Some(&DurableCommand { place, request, started, pays }) = self.durable.front() {
             if place > self.flash.log.safe {
@@ -328,9 +330,9 @@ impl SsdDisk {
         }
     }
 
-    /// No command in service completes before. A read's last data must come out of a die, and all
-    /// that is left of it cross the link; a write or flush whose end is not settled waits for a row
-    /// to be programmed.
+    /// Returns a time before which no command in service completes. A read's last data must leave a
+    /// die, and the rest of it must cross the link. A write or flush whose end is not known waits
+    /// for a row to be programmed.
     fn earliest_end(&self) -> Option<Nanos> {
         let reads =
             || self.moving.iter().map(|read| read.to_send).filter(|&bytes| bytes > Bytes::ZERO);
@@ -357,8 +359,8 @@ impl PortedDrive for SsdDisk {
         earlier(self.port.next_command(), self.flash.agenda.next_at())
     }
 
-    /// Events before commands: what a write brought in is there for a flush that follows it at
-    /// once.
+    /// Handles events before commands, so that the data of a write counts for a flush that follows
+    /// it at once.
     fn step(&mut self, at: Nanos) {
         if let Some(event) = self.flash.agenda.pop_due(at) {
             self.handle(at, event);
@@ -376,7 +378,7 @@ impl PortedDrive for SsdDisk {
 
     fn next_end(&self, settled: Option<Nanos>) -> Option<Nanos> {
         let sure = earlier(settled, self.port.next_command());
-        // Nothing ends that is not settled before something happens inside.
+        // No completion becomes known before the next event inside the drive.
         match self.flash.agenda.next_at() {
             Some(next) if sure.is_none_or(|sure| next < sure) => earlier(sure, self.earliest_end()),
             _ => sure,

@@ -1,10 +1,10 @@
-//! Dies and the channels they share.
+//! The dies and the channels that they share.
 //!
-//! A die does one thing at a time and keeps its data register until a transfer is over: a read is
-//! sensed, then waits for the channel and crosses it; a program crosses the channel first. The
-//! host's reads go before programs that have not begun, and these before collection, unless room is
-//! short ([`super::space`]). What collection moves crosses the channel twice: the controller
-//! corrects it on the way.
+//! A die does one operation at a time and holds its data register until the transfer is over. A
+//! read is sensed, then waits for the channel and crosses it; a program crosses the channel first.
+//! The host's reads go before programs that have not begun, and these before collection, unless
+//! room is short ([`super::space`]). Data that collection moves crosses the channel twice, because
+//! the controller corrects its errors on the way.
 
 use std::collections::VecDeque;
 
@@ -31,18 +31,19 @@ pub(crate) struct Flash {
     pub map: Shared<FlashMap>,
     /// The data that waits to be programmed.
     pub log: WriteLog,
-    /// The size that a die reads or programs at once.
+    /// The number of bytes that a die reads or programs at once.
     pub row: Bytes,
     read_page: Vec<Nanos>,
     pub(super) times: FlashTimes,
     pub(super) channel_rate: Rate,
     pub(super) dies: Vec<Die>,
     pub(super) channels: Vec<Channel>,
-    /// The die at which the search for an idle one starts, so that all wear alike.
+    /// The die at which the search for an idle one starts. It rotates, so that all dies wear
+    /// equally.
     next_die: usize,
-    /// Somebody waits for programs: each die takes one between two reads.
+    /// Whether a write waits for room. Then each die programs a row between two reads.
     pub favour_programs: bool,
-    /// Nobody asks for anything, for a while now.
+    /// Whether the drive rests: it has had no command for a while.
     pub resting: bool,
     working: u32,
     working_since: Nanos,
@@ -67,10 +68,10 @@ impl FlashTimes {
     }
 }
 
-/// Totals.
+/// Totals of the work of all dies.
 #[derive(Clone, Default)]
 pub(crate) struct WorkDone {
-    /// Rows, the host's and what was moved.
+    /// Number of rows programmed, both the host's and those that collection moved.
     pub programs: u64,
     pub moved: Bytes,
     pub erased_blocks: u64,
@@ -79,9 +80,9 @@ pub(crate) struct WorkDone {
 /// The result of an event.
 pub(crate) enum FlashOutcome {
     Nothing,
-    /// Data is out of its die and across the channel.
+    /// The data of a read has left its die and crossed the channel.
     Out(PageRead),
-    /// Another of the log's rows is on the medium.
+    /// Another row of the log is on the medium.
     Programmed,
 }
 
@@ -106,7 +107,7 @@ impl Flash {
             row_taken: Nanos::ZERO,
             held: None,
             reads: VecDeque::with_capacity(32),
-            // Neighbouring rows go over different channels.
+            // Neighbouring rows use different channels.
             channel: die % channels,
             first_type: random.below(read_page.len() as u64),
             programmed_last: false,
@@ -140,7 +141,7 @@ impl Flash {
         }
     }
 
-    /// Reads `bytes` of a row from `block`; `unit` is the first of them.
+    /// Reads `bytes` of a row from `block`, of which `unit` is the first.
     pub fn read(
         &mut self,
         at: Nanos,
@@ -157,8 +158,8 @@ impl Flash {
         }
     }
 
-    /// How long the cells of `unit` take, which is in `block`: depends on its page's type, and this
-    /// on where it is.
+    /// Returns the time to sense `unit`, which is in `block`. It depends on the type of the page,
+    /// and the type on the page's place.
     fn sense(&self, unit: u32, block: BlockId) -> Nanos {
         let types = self.read_page.len() as u64;
         let die = &self.dies[self.map.die(block) as usize];
@@ -179,7 +180,7 @@ impl Flash {
         time
     }
 
-    /// Interrupts what a die does for the reads that wait there, if it can.
+    /// Interrupts a die's program or erase for the reads that wait there, if the model allows it.
     pub(super) fn suspend(&mut self, at: Nanos, index: usize, long: Long) {
         let suspend = self.times.suspend;
         #[cfg(test)]
@@ -200,15 +201,14 @@ impl Flash {
         self.log_work(index, long.what.into(), at, true);
         let die = &mut self.dies[index];
         die.since = at;
-        // To go on takes as long as to stop.
+        // Resuming takes as long as interrupting.
         let left = long.end.saturating_sub(at).saturating_add(time);
         die.held = Some(InterruptedChange { what: long.what, left, since: at });
         die.state = DieState::Suspend(end);
         self.agenda.schedule(end, FlashEvent::Die(index as u32));
     }
 
-    /// Something is in the log: programs what makes rows, each on the next die that is idle and has
-    /// room.
+    /// Programs the rows that the log has, each on the next die that is idle and has room.
     pub fn program(&mut self, at: Nanos) {
         if self.working as usize == self.dies.len() || !self.log.is_ready() {
             return;
@@ -225,7 +225,7 @@ impl Flash {
         }
     }
 
-    /// Nobody has asked for anything for a while: the dies do what they left for such a time.
+    /// Starts the work that the dies postponed until a time without commands.
     pub fn rest(&mut self, at: Nanos) {
         self.resting = true;
         for index in 0..self.dies.len() {
@@ -235,14 +235,14 @@ impl Flash {
         }
     }
 
-    /// Whether [`Flash::rest`] would be of use.
+    /// Returns whether [`Flash::rest`] would do any work.
     pub fn could_rest(&self) -> bool {
         !self.resting
             && self.times.program_fast.is_some()
             && self.dies.iter().any(|die| die.space.has_fast_blocks())
     }
 
-    /// Gives an idle die something to do.
+    /// Gives an idle die its next work, if there is any.
     fn next_work(&mut self, at: Nanos, index: usize) {
         let next = self.choose(at, index).unwrap_or(DieState::Idle);
         let die = &mut self.dies[index];
@@ -256,7 +256,7 @@ impl Flash {
                 die.row_taken = at;
                 self.want_channel(at, index);
             }
-            // A die comes to these from others only.
+            // A die reaches these states only from other states.
             DieState::SendOut(_) | DieState::Suspend(_) => {}
         }
         if self.working == 0 {
@@ -268,14 +268,15 @@ impl Flash {
     fn choose(&mut self, at: Nanos, index: usize) -> Option<DieState> {
         let die = &mut self.dies[index];
         if let Some(held) = &die.held {
-            // Reads that keep coming do not hold it up for longer than it takes by itself.
+            // A continuous sequence of reads delays the operation by no more than the time that it
+            // still needs.
             let stood = at.saturating_sub(held.since);
             let impatient = stood >= held.left || self.favour_programs;
             if (impatient || die.reads.is_empty())
                 && let Some(held) = die.held.take()
             {
                 let left = held.left;
-                // It went on while the die read.
+                // The planted bug: the operation continued while the die read.
                 #[cfg(test)]
                 let left =
                     if Bug::DieUsedTwice.is_planted() { left.saturating_sub(stood) } else { left };
@@ -331,7 +332,7 @@ impl Flash {
         }
     }
 
-    /// A die has sensed, programmed or erased, or stopped to.
+    /// Handles the end of a die's sensing, programming, erasing or interrupting.
     pub fn die_event(&mut self, at: Nanos, die: u32) -> FlashOutcome {
         let index = die as usize;
         match self.dies[index].state {
@@ -355,7 +356,7 @@ impl Flash {
         FlashOutcome::Nothing
     }
 
-    /// A die's work may be interrupted, if it still goes on.
+    /// Interrupts a die's work if it is still in progress and reads have waited for this time.
     pub fn firm_event(&mut self, at: Nanos, die: u32) {
         let index = die as usize;
         if let DieState::Long(long) = self.dies[index].state
@@ -396,13 +397,14 @@ impl Flash {
         FlashOutcome::Nothing
     }
 
-    /// Logs the work of a die until now.
+    /// Logs a die's work up to now.
     fn log_work(&mut self, index: usize, what: DieWork, end: Nanos, interrupted: bool) {
         let begun = self.dies[index].since;
         self.event_log.note(|| DiskEvent::Die { die: index as u32, what, begun, end, interrupted });
     }
 
-    /// No data of a read comes out before; `None` if nothing goes on that it could come from.
+    /// Returns a time before which no data of a read leaves the flash; `None` if no operation in
+    /// progress could provide any.
     pub fn earliest_out(&self) -> Option<Nanos> {
         let dies = self.dies.iter().filter_map(|die| match die.state {
             DieState::Sense(sensed, end) => {
@@ -418,8 +420,8 @@ impl Flash {
         dies.chain(channels.map(|(_, end)| end)).min()
     }
 
-    /// No row of the host's is programmed before; `next` is when anything happens next, and `None`
-    /// without that.
+    /// Returns a time before which no row of the host's data is programmed. `next` is the time of
+    /// the next event; without one the answer is `None`.
     pub fn earliest_programmed(&self, next: Option<Nanos>) -> Option<Nanos> {
         let next = next?;
         let begun = self.dies.iter().filter_map(|die| match (die.state, &die.held) {
@@ -430,7 +432,7 @@ impl Flash {
         begun.chain([next.saturating_add(self.times.least_program())]).min()
     }
 
-    /// Time in which any die worked, up to `now`.
+    /// Returns the time in which any die worked, up to `now`.
     pub fn busy(&self, now: Nanos) -> Nanos {
         if self.working == 0 {
             self.busy
@@ -440,7 +442,7 @@ impl Flash {
     }
 }
 
-/// A number that looks random.
+/// Returns a pseudo-random number that depends only on `number`.
 fn scattered(number: u64) -> u64 {
     number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32
 }

@@ -1,8 +1,8 @@
-//! Marks of what is no longer in a block, a bit for each unit that the block holds.
+//! Marks of the units that are no longer in a block, a bit for each unit that the block can hold.
 //!
-//! Where it is known how many units are before one in its block, that is its bit. Where it is not,
-//! its bit is drawn by its number, and several have the same: such a mark says of a unit only that
-//! it may be gone.
+//! If the position of a unit in its block is known, it is the number of the unit's bit. Otherwise a
+//! hash of the unit's number selects a bit, which several units may share. Such a mark says only
+//! that a unit may be gone.
 
 use prefetch_index::prefetch_index;
 
@@ -21,7 +21,7 @@ impl GoneMarks {
         Self { words: vec![0; blocks * words_per_block], words_per_block, units_per_block }
     }
 
-    /// The unit with `before` units before it is gone.
+    /// Marks the unit at position `before` of a block, or with that drawn bit, as gone.
     pub fn mark(&mut self, block: BlockId, before: u32) {
         let (word, bit) = self.find(block, before);
         self.words[word] |= bit;
@@ -37,12 +37,12 @@ impl GoneMarks {
         self.words[word] & bit != 0
     }
 
-    /// This unit is gone, wherever in the block it was.
+    /// Marks a unit as gone whose position in the block is not known.
     pub fn mark_any(&mut self, block: BlockId, unit: u32) {
         self.mark(block, self.drawn(unit));
     }
 
-    /// The block is empty.
+    /// Clears all marks of a block, which is empty now.
     pub fn forget(&mut self, block: BlockId) {
         let first = block as usize * self.words_per_block;
         self.words[first..first + self.words_per_block].fill(0);
@@ -52,7 +52,7 @@ impl GoneMarks {
         (block as usize * self.words_per_block + (bit / 64) as usize, 1 << (bit % 64))
     }
 
-    /// The bit of a unit of which it is not known how many are before it.
+    /// Returns the bit of a unit whose position in its block is not known.
     pub fn drawn(&self, unit: u32) -> u32 {
         let number = u64::from(unit.wrapping_mul(0x9e37_79b1));
         ((number * u64::from(self.units_per_block)) >> 32) as u32

@@ -1,10 +1,10 @@
-//! The places of all data when the disk was made, by reckoning: it takes no memory.
+//! The places of all data when the disk was made. They are computed and take no memory.
 //!
-//! In order: as if the disk had been written once from its first sector to its last, row by row
-//! over the dies. At random: as if it had been written at random for so long that collection has
-//! found its steady state. Blocks are then the fuller the younger they are, the least full `u`
-//! full, with rho = (u - 1) / ln u of the blocks in use valid (Desnoyers, "Analytic modeling of SSD
-//! write performance", 2012).
+//! There are two initial states. `in order` is that of a disk written once from its first sector to
+//! its last, row by row over the dies. `at random` is that of a disk written at random for so long
+//! that collection has reached its steady state. In the latter, the younger a block the fuller it
+//! is. The fraction of valid units is `u` in the least full block and rho = (u - 1) / ln u over the
+//! blocks in use (Desnoyers, "Analytic modeling of SSD write performance", 2012).
 
 use std::ops::Range;
 
@@ -19,14 +19,14 @@ pub(crate) enum HomeBlocks {
     AtRandom { shuffle: Shuffle, age: BlockAges },
 }
 
-/// How full the blocks of each die are after long random writing.
+/// The numbers of valid units in the blocks of each die after long random writing.
 #[derive(Clone)]
 pub(crate) struct BlockAges {
-    /// By block of the die, the oldest first: its first unit, of those on the die, and behind all,
-    /// their number.
+    /// The first unit of each block of the die, the oldest block first, counted among the units of
+    /// the die. The last entry is the number of all of them.
     first_units: Vec<u32>,
-    /// The block of each unit of the die whose number is a multiple of `2^guide_step`: where a
-    /// search begins.
+    /// The block of each unit of the die whose number is a multiple of `2^guide_step`; a search
+    /// begins there.
     guide: Vec<u32>,
     guide_step: u32,
 }
@@ -42,7 +42,7 @@ impl HomeBlocks {
         }
     }
 
-    /// The block in which the unit was, and how many units were before it there.
+    /// Returns the block in which a unit was, and the number of units before it there.
     pub fn place(&self, shape: &FlashShape, unit: u32) -> (BlockId, u32) {
         let (die, index, before) = match self {
             Self::InOrder => {
@@ -61,7 +61,8 @@ impl HomeBlocks {
         (die * shape.blocks_per_die + index, before)
     }
 
-    /// The units of one block of each die, if they follow one another and begin with this one.
+    /// Returns the units that one block of each die holds together, if they are consecutive and
+    /// begin with `unit`.
     pub fn stripe(&self, shape: &FlashShape, unit: u32) -> Option<Range<u32>> {
         let Self::InOrder = self else { return None };
         let length = u64::from(shape.dies)
@@ -71,13 +72,13 @@ impl HomeBlocks {
         u64::from(unit).is_multiple_of(length).then_some(unit..end)
     }
 
-    /// How many units were in a die's block of this index.
+    /// Returns the number of units that a die's block of this index held.
     pub fn count(&self, shape: &FlashShape, die: u32, index: u32) -> u32 {
         let first = index * shape.rows_per_block;
         match self {
             Self::InOrder => {
-                // Rows of this die that hold anything, of which only the disk's last can be less
-                // than full.
+                // The die's rows that hold data. Only the last row of the disk can be less than
+                // full.
                 let used = shape
                     .units
                     .div_ceil(shape.units_per_row)
@@ -99,8 +100,8 @@ impl HomeBlocks {
         }
     }
 
-    /// Appends the units that were in row `row` of a die's block of this index, and pass by how
-    /// many are before them there.
+    /// Appends the units that were in row `row` of a die's block of this index, if `passes` accepts
+    /// the number of units before them there.
     pub fn row(
         &self,
         shape: &FlashShape,
@@ -117,7 +118,8 @@ impl HomeBlocks {
             }
             Self::AtRandom { shuffle, age } => {
                 let start = age.units(index).start;
-                // What is no longer valid left its gaps everywhere.
+                // The invalid units were spread evenly, so each row has its share of the valid
+                // ones.
                 let count = u64::from(self.count(shape, die, index));
                 let until =
                     |row: u32| (count * u64::from(row) / u64::from(shape.rows_per_block)) as u32;
@@ -130,7 +132,7 @@ impl HomeBlocks {
     }
 }
 
-/// The units in this row of the die, counted over all its blocks.
+/// Returns the units in this row of the die. Rows are counted over all blocks of the die.
 fn row_in_order(shape: &FlashShape, die: u32, row: u32) -> Range<u32> {
     let first =
         (u64::from(row) * u64::from(shape.dies) + u64::from(die)) * u64::from(shape.units_per_row);
@@ -142,11 +144,11 @@ impl BlockAges {
     fn new(shape: &FlashShape) -> Self {
         let on_die = f64::from(shape.units.div_ceil(shape.dies));
         let whole = f64::from(shape.rows_per_block * shape.units_per_row);
-        // One short of where collection begins.
+        // These are the blocks in use one block short of where collection begins.
         let blocks = shape.blocks_per_die - FEW as u32 + 1;
         let u = least_full(on_die / (f64::from(blocks) * whole));
-        // Full by u at the oldest end and by 1 at the youngest, evenly in between on a logarithmic
-        // scale: the integral.
+        // The fraction of valid units is u at the oldest end and 1 at the youngest, evenly spaced
+        // on a logarithmic scale in between. This is its integral.
         let before = |block: u32| {
             on_die * (u.powf(1.0 - f64::from(block) / f64::from(blocks)) - u) / (1.0 - u)
         };
@@ -161,7 +163,7 @@ impl BlockAges {
 
     fn block(&self, on_die: u32) -> u32 {
         let mut block = self.guide[(on_die >> self.guide_step) as usize];
-        // A block holds a good part of a step at least: few are passed.
+        // A block holds a large part of a step at least, so the loop passes few blocks.
         while self.first_units.get(block as usize + 1).is_some_and(|&next| next <= on_die) {
             block += 1;
         }
@@ -176,7 +178,7 @@ impl BlockAges {
     }
 }
 
-/// The `u` with (u - 1) / ln u = `rho`, both in 0..1.
+/// Returns the `u` in 0..1 with (u - 1) / ln u = `rho`, by bisection.
 fn least_full(rho: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..100 {
@@ -186,9 +188,9 @@ fn least_full(rho: f64) -> f64 {
     low
 }
 
-/// A permutation of 0..count that looks random, and its inverse: two rounds of multiplying by an
-/// odd number and of folding the upper half of the bits into the lower, both of which can be
-/// undone, repeated until the number is below `count`.
+/// A pseudo-random permutation of 0..count and its inverse. Two rounds multiply by an odd number
+/// and fold the upper half of the bits into the lower, both of which can be undone. They are
+/// repeated until the number is below `count`.
 #[derive(Clone)]
 pub(crate) struct Shuffle {
     count: u32,
@@ -229,7 +231,7 @@ impl Shuffle {
         let mut x = u64::from(place);
         loop {
             for inverse in self.inverses.iter().rev() {
-                // Folding by half of the bits or more undoes itself.
+                // Folding by half of the bits or more is its own inverse.
                 x ^= x >> self.fold;
                 x = x.wrapping_mul(*inverse) & self.mask;
             }
@@ -240,8 +242,8 @@ impl Shuffle {
     }
 }
 
-/// Returns the inverse of an odd number modulo 2^64, by Newton's iteration, which doubles the right
-/// bits each time from three on.
+/// Returns the inverse of an odd number modulo 2^64, by Newton's iteration. It starts with three
+/// correct bits and doubles their number each time.
 fn inverse(odd: u64) -> u64 {
     let step = |x: u64, _| x.wrapping_mul(2_u64.wrapping_sub(odd.wrapping_mul(x)));
     (0..5).fold(odd, step)
@@ -260,8 +262,8 @@ mod tests {
     }
 
     proptest! {
-        /// Each unit is in one row, which is in the block that it is said to be in; and blocks
-        /// count what they hold.
+        /// Each unit is in exactly one row, of the block that `place` names, and `count` is the
+        /// number of units in a block.
         #[test]
         fn rows_and_blocks_agree(
             units in 1..40_000_u32,

@@ -1,20 +1,20 @@
-//! The page-mapped translation of a flash drive: where each piece of data is.
+//! The page-mapped translation layer of a flash drive, which records the place of all data.
 //!
-//! Data is mapped by units of 4 KiB. A die's block is written in rows, one after another, and
-//! erased as a whole. The map knows of each unit the block that it is in, which is all that time
-//! depends on, and of each full block the units that were written to it; where within the block a
-//! unit is, it takes from the order of addresses. That is two bytes for a unit of the disk, about
-//! two for one written and a bit for one of the flash, so that a disk of 1 TB whose every unit was
-//! written at random takes 1032 MiB (`cargo xtask bench full-disk`).
+//! Data is mapped in units of 4 KiB. A die's block is written in rows, one after another, and
+//! erased as a whole. For each unit the map records only the block that the unit is in, because no
+//! time depends on more. For each full block it records the units that were written to it. The
+//! position of a unit within its block follows from the order of addresses. The map takes two bytes
+//! for a unit of the disk, about two for a written unit, and a bit for a unit of the flash: 1032
+//! MiB for a disk of 1 TB whose every unit was written at random (`cargo xtask bench full-disk`).
 //!
-//! Nearly all of a drive's work in its steady state is to move data, and nearly all that costs is
-//! to wait for memory of a map so large. So it is not looked up there what of a block is valid:
-//! what left a block is marked beside it ([`super::gone`]). And what the host's next requests will
-//! look up is asked for before they are served.
+//! In its steady state, nearly all of a drive's work is to move data, and nearly all of the model's
+//! cost is to wait for the memory of so large a map. Therefore it is not the map that says which
+//! units of a block are valid: marks beside the block say which units have left it
+//! ([`super::gone`]). The entries that the host's next requests need are prefetched.
 //!
-//! What was never written since the disk was made is at [`HomeBlocks`], and takes no memory. As all
-//! that is moved away from a home block goes on in order, a few numbers say where it is then, until
-//! it is moved once more.
+//! Data that was not written since the disk was made is at [`HomeBlocks`], which takes no memory.
+//! Data moved away from a home block stays in order, so a few numbers record its place until it is
+//! moved once more.
 
 #[cfg(test)]
 mod tests;
@@ -32,14 +32,14 @@ use super::shape::{BlockId, FlashShape, KeptUnit};
 /// The place of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum UnitPlace {
-    /// On no medium: trimmed.
+    /// The unit was trimmed and has no data.
     Nowhere,
     /// In the write buffer.
     Buffer,
     Block(BlockId),
 }
 
-/// Codes of [`UnitCodes`]; a block's is its number and [`FIRST_BLOCK`].
+/// The codes in [`UnitCodes`]. The code of a block is its number plus [`FIRST_BLOCK`].
 const HOME: u16 = 0;
 const NOWHERE: u16 = 1;
 const BUFFER: u16 = 2;
@@ -55,26 +55,27 @@ pub(crate) struct FlashMap {
     pub shape: FlashShape,
     home: HomeBlocks,
     codes: UnitCodes,
-    /// By block: units that are nowhere else.
+    /// For each block, the number of its valid units.
     valid: Vec<u32>,
-    /// By block.
+    /// The contents of each block.
     contents: Vec<BlockContents>,
     /// Marks of the units that a block's contents list and that are no longer there.
     gone: GoneMarks,
-    /// By block: it holds what the disk was filled with when it was made.
+    /// For each block, whether it holds the initial data of the disk.
     is_home: Vec<bool>,
-    /// By block: where units went whose home it was. Those that are not behind any are where they
-    /// were.
+    /// For each home block, the places of the units that were moved out of it. Units behind all
+    /// entries were not moved.
     moved: Vec<Vec<MovedUnits>>,
-    /// By block: whether there are such. Unlike these it is small enough to be near at hand.
+    /// For each block, whether `moved` has entries. This vector is small enough to stay in the
+    /// cache.
     has_moved: Vec<bool>,
-    /// The number of stale copies that are still to be programmed, by unit: its data in the buffer
-    /// was written anew there or trimmed.
+    /// For each unit, the number of stale copies that are still to be programmed: its data in the
+    /// buffer was written anew there or trimmed.
     stale: BTreeMap<u32, u32>,
 }
 
-/// Units with fewer than so many units before them in their block, and not before a smaller such
-/// number, went there.
+/// The new place of the units of a home block that have fewer than `before` units before them
+/// there, and no fewer than the previous entry's `before`.
 #[derive(Clone)]
 struct MovedUnits {
     before: u32,
@@ -124,8 +125,8 @@ impl FlashMap {
         }
     }
 
-    /// Returns the place of a unit that was not written since the disk was made, and how many units
-    /// are before it there, if that is its home.
+    /// Returns the block of a unit that was not written since the disk was made, and the number of
+    /// units before it there if that is its home.
     fn place_from_home(&self, unit: u32) -> (BlockId, Option<u32>) {
         let (block, before) = self.home.place(&self.shape, unit);
         if !self.has_moved[block as usize] {
@@ -139,27 +140,28 @@ impl FlashMap {
         block / self.shape.blocks_per_die
     }
 
-    /// Returns the index of a block among those of its die.
+    /// Returns the index of a block among the blocks of its die.
     fn index(&self, block: BlockId) -> u32 {
         block % self.shape.blocks_per_die
     }
 
-    /// Whether what is in the block is there since the disk was made.
+    /// Returns whether the block holds initial data of the disk.
     pub fn is_home(&self, block: BlockId) -> bool {
         self.is_home[block as usize]
     }
 
-    /// The unit is written anew, into the buffer.
+    /// Notes that the unit is written anew, into the buffer.
     pub fn buffer(&mut self, unit: u32) {
         self.leave(unit, BUFFER);
     }
 
-    /// The data of these units is no longer of interest.
+    /// Discards the data of these units.
     pub fn trim(&mut self, units: Range<u32>) {
         let mut unit = units.start;
         while unit < units.end {
             if let Some(stripe) = self.untouched(unit).filter(|stripe| stripe.end <= units.end) {
-                // A whole disk is many such, and each unit's block would be reckoned by itself.
+                // A whole disk consists of many stripes, and to compute the block of every single
+                // unit would take long.
                 for die in 0..self.shape.dies {
                     let block = self.home_in_order(unit, die);
                     if matches!(self.contents[block], BlockContents::Home) {
@@ -175,22 +177,21 @@ impl FlashMap {
         }
     }
 
-    /// The units of a block of each die, if they begin at `unit` and none of them was written or
-    /// trimmed since the disk was made.
+    /// Returns the units of a block of each die, if they begin at `unit` and none of them was
+    /// written or trimmed since the disk was made.
     fn untouched(&self, unit: u32) -> Option<Range<u32>> {
         let stripe = self.home.stripe(&self.shape, unit)?;
         let whole = |die: u32| {
             let block = self.home_in_order(unit, die);
             let units = self.home.count(&self.shape, die, self.index(block as BlockId));
-            // Of a block that was never collected, all that is valid is what the disk was made
-            // with.
+            // All valid units of a block that was never collected are initial data.
             units == 0
                 || matches!(self.contents[block], BlockContents::Home) && self.valid[block] == units
         };
         (0..self.shape.dies).all(whole).then_some(stripe)
     }
 
-    /// The block of `die` in the stripe of `unit`.
+    /// Returns the block of `die` in the stripe of `unit`.
     fn home_in_order(&self, unit: u32, die: u32) -> usize {
         let index = unit / self.shape.units_per_row / self.shape.dies / self.shape.rows_per_block;
         (die * self.shape.blocks_per_die + index) as usize
@@ -208,8 +209,8 @@ impl FlashMap {
         }
     }
 
-    /// The block of a unit with this code, and which of its marks says that the unit is there no
-    /// more.
+    /// Returns the block of a unit with this code, and the mark that says that the unit has left
+    /// it.
     fn mark(&self, unit: u32, code: u16) -> Option<(BlockId, u32)> {
         let (block, before) = match code {
             HOME => self.place_from_home(unit),
@@ -219,9 +220,9 @@ impl FlashMap {
         Some((block, before.unwrap_or_else(|| self.gone.drawn(unit))))
     }
 
-    /// The unit was programmed from the buffer to `block`. If it was written anew or trimmed
-    /// meanwhile, what is on the medium now is of no use. (Of two copies that two dies program at
-    /// once, the one that is done last counts.)
+    /// Notes that the unit was programmed from the buffer to `block`. If it was written anew or
+    /// trimmed meanwhile, this copy is stale. (If two dies program two copies at once, the one that
+    /// ends last counts.)
     pub fn settle(&mut self, unit: u32, block: BlockId) {
         if let Entry::Occupied(mut stale) = self.stale.entry(unit) {
             *stale.get_mut() -= 1;
@@ -230,28 +231,28 @@ impl FlashMap {
             }
             return self.gone.mark_any(block, unit);
         }
-        // All copies but the last are stale, so this is the last. To see in the map that it is
-        // would wait for memory.
+        // All copies but the last are stale, so this is the last. A look into the map would confirm
+        // it, but would wait for memory.
         debug_assert_eq!(self.codes.get(unit), BUFFER);
         self.codes.set(unit, code(block));
         self.valid[block as usize] += 1;
     }
 
-    /// This unit will be asked for soon.
+    /// Prefetches the entry of a unit that will be looked up soon.
     pub fn expect(&self, unit: u32) {
         self.codes.expect(unit);
     }
 
-    /// This unit, which was expected before, will be written very soon: where it is marked as gone
-    /// comes near.
+    /// Prefetches the mark that a write of this unit will set very soon. [`FlashMap::expect`] was
+    /// called for the unit before.
     pub fn expect_write(&self, unit: u32) {
         if let Some((block, mark)) = self.mark(unit, self.codes.get(unit)) {
             self.gone.expect(block, mark);
         }
     }
 
-    /// These units were copied. Of what was written anew or trimmed meanwhile the copy is of no
-    /// use.
+    /// Notes that these units were copied. The copy of a unit that was written anew or trimmed
+    /// meanwhile is stale.
     pub fn copied(&mut self, kept: &[KeptUnit], from: BlockId, to: BlockId) {
         let is_home = self.is_home(from);
         let mut copied = 0;
@@ -272,15 +273,15 @@ impl FlashMap {
         self.valid[to as usize] += copied;
     }
 
-    /// Whether a unit that was written to `block` is still there.
+    /// Returns whether a unit that was written to `block` is still there.
     fn is_there(&self, KeptUnit { unit, mark }: KeptUnit, block: BlockId) -> bool {
-        // Of home blocks each unit has a mark of its own.
+        // In home blocks each unit has a mark of its own.
         !self.gone.is_marked(block, mark)
             || !self.is_home(block) && self.place(unit) == UnitPlace::Block(block)
     }
 
-    /// All with fewer than so many units before them that are there no more went to `to`, if not to
-    /// where others went before.
+    /// Notes that all units of `from` with fewer than `before` units before them, and not moved
+    /// earlier, went to `to`.
     fn moved_from_home(&mut self, before: u32, from: BlockId, to: BlockId) {
         self.has_moved[from as usize] = true;
         let moved = &mut self.moved[from as usize];
@@ -290,12 +291,12 @@ impl FlashMap {
         }
     }
 
-    /// Units that are in the block and nowhere else.
+    /// Returns the number of valid units in the block.
     pub fn valid(&self, block: BlockId) -> u32 {
         self.valid[block as usize]
     }
 
-    /// The block is full: these units were written to it. `units` is emptied.
+    /// Notes that the block is full and that these units were written to it. Empties `units`.
     pub fn close(&mut self, block: BlockId, units: &mut Vec<u32>) {
         radsort::sort(units);
         units.dedup();
@@ -303,7 +304,7 @@ impl FlashMap {
         units.clear();
     }
 
-    /// The full block of `die` with the fewest valid units, among those that `may` be chosen.
+    /// Returns the full block of `die` with the fewest valid units, among those that `may` accepts.
     pub fn least_valid(&self, die: u32, may: impl Fn(BlockId) -> bool) -> Option<BlockId> {
         let first = die * self.shape.blocks_per_die;
         (first..first + self.shape.blocks_per_die)
@@ -313,7 +314,7 @@ impl FlashMap {
             .min_by_key(|&block| self.valid[block as usize])
     }
 
-    /// The blocks of `die` that nothing was written to yet.
+    /// Returns the blocks of `die` to which nothing was written yet.
     pub fn empty(&self, die: u32) -> VecDeque<BlockId> {
         let first = die * self.shape.blocks_per_die;
         let blocks = first..first + self.shape.blocks_per_die;
@@ -322,8 +323,8 @@ impl FlashMap {
             .collect()
     }
 
-    /// Takes out what was written to `block`, to be read row by row. Nobody else chooses the block
-    /// meanwhile.
+    /// Removes and returns the record of the units written to `block`, to be read row by row. The
+    /// block is not chosen again meanwhile.
     pub fn collect(&mut self, block: BlockId) -> Rows {
         match std::mem::replace(&mut self.contents[block as usize], BlockContents::Unknown) {
             BlockContents::Written(units) => Rows::Written(units, PackedCursor::default()),
@@ -331,14 +332,14 @@ impl FlashMap {
         }
     }
 
-    /// The block was erased.
+    /// Notes that the block was erased.
     pub fn erased(&mut self, block: BlockId) {
         self.gone.forget(block);
         self.is_home[block as usize] = false;
     }
 
-    /// Appends the valid units of the next row of `block` that has any; `false` if there is no such
-    /// row.
+    /// Appends the valid units of the next row of `block` that has any. Returns whether there was
+    /// such a row.
     pub fn next_row(&self, block: BlockId, rows: &mut Rows, valid: &mut Vec<KeptUnit>) -> bool {
         let before = valid.len();
         loop {

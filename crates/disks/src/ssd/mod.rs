@@ -1,13 +1,13 @@
 //! A solid-state disk.
 //!
-//! A command is decoded, cut into rows that are read in parallel from the dies ([`flash`]), and its
-//! data leaves over the one link, row by row. A write is done for the host once it is in the
-//! buffer, which the dies empty as a [`write_log`] by whole rows, wherever there is room
-//! ([`space`]); the [`map`] knows where everything is.
+//! A command is decoded and cut into rows, which are read in parallel from the dies ([`flash`]).
+//! Its data leaves over the one link, row by row. A write completes once it is in the buffer. The
+//! dies empty the buffer, a [`write_log`], by whole rows, wherever there is room ([`space`]). The
+//! [`map`] records the place of all data.
 //!
-//! Not modelled: joining of writes in the buffer (of two for the same place both are programmed),
-//! reading the rest of 4 KiB of which a part is written, wear and its levelling, read retries, the
-//! map's own reads and writes.
+//! The model leaves out: joining of writes in the buffer (two writes of the same place are both
+//! programmed), reading the rest of 4 KiB of which a part is written, wear and its levelling, read
+//! retries, and the map's own reads and writes.
 
 mod agenda;
 mod channel;

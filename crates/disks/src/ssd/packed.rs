@@ -1,34 +1,36 @@
-//! Numbers in ascending order in little room: differences in Rice's code (Rice and Plaunt, 1971),
-//! about 17 bits each for what random writes leave in a block of a 1 TB disk.
+//! A compact store of ascending numbers: differences in Rice's code (Rice and Plaunt, 1971), about
+//! 17 bits each for the units that random writes leave in a block of a 1 TB disk.
 
-/// The words, of 8 bytes, by which the room grows; random writes leave some 2095 in a block of a 1
-/// TB disk.
+/// Number of words, of 8 bytes, by which the store grows. Random writes leave about 2095 words in a
+/// block of a 1 TB disk.
 const STEP: usize = 4;
 
-/// Ascending numbers, none twice. Not changed once made.
+/// An immutable list of ascending numbers without duplicates.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PackedNumbers {
     words: Box<[u64]>,
     count: u32,
     first: u32,
-    /// The bits of a difference that are stored as they are; the rest is counted in zeros.
+    /// Number of low bits of a difference that are stored as they are. The rest is coded as a count
+    /// of zeros.
     plain: u32,
 }
 
 impl PackedNumbers {
-    /// `numbers` ascend, none twice.
+    /// Packs `numbers`, which must ascend without duplicates.
     pub fn new(numbers: &[u32]) -> Self {
         let (first, last) =
             (numbers.first().copied().unwrap_or(0), numbers.last().copied().unwrap_or(0));
-        // As many as the mean difference has: the zeros of all together are then no more than twice
-        // their number.
+        // This is the number of bits of the mean difference. All the zeros together are then no
+        // more than twice as many as the numbers.
         let plain = ((last - first) / (numbers.len() as u32).max(1)).max(1).ilog2();
-        // Just as many as it takes: what is cut off an allocation is a hole that no other block's
-        // numbers fit into.
+        // The size is computed first: the rest cut off from a larger allocation would be a hole too
+        // small for another block's numbers.
         let zeros: u64 =
             numbers.windows(2).map(|pair| u64::from((pair[1] - pair[0] - 1) >> plain)).sum();
         let used = zeros + numbers.len() as u64 * u64::from(plain + 1);
-        // In steps that are alike for all blocks of a disk: what one leaves another takes.
+        // All blocks of a disk round up to the same steps, so that one block can reuse the room of
+        // another.
         let room = (used.div_ceil(64) as usize).next_multiple_of(STEP);
         let mut bits = Bits { words: vec![0; room].into(), used: 0 };
         let mut next = first;
@@ -41,7 +43,7 @@ impl PackedNumbers {
         Self { words: bits.words, count: numbers.len() as u32, first, plain }
     }
 
-    /// Reads on where `cursor` stands; a new one stands at the beginning.
+    /// Returns the number at `cursor`, which it moves on. A new cursor is at the beginning.
     pub fn next(&self, cursor: &mut PackedCursor) -> Option<u32> {
         if cursor.read == self.count {
             return None;
@@ -63,7 +65,7 @@ impl PackedNumbers {
         Some(number)
     }
 
-    /// The 64 bits from `bit` on; behind the end there is anything.
+    /// Returns the 64 bits from `bit` on. Bits behind the end are arbitrary.
     fn word_at(&self, bit: u64) -> u64 {
         let (index, shift) = ((bit / 64) as usize, bit % 64);
         let word = |index| self.words.get(index).copied().unwrap_or(u64::MAX);
@@ -80,7 +82,7 @@ impl PackedNumbers {
 pub(crate) struct PackedCursor {
     bit: u64,
     read: u32,
-    /// From the first number to the least that may come.
+    /// Distance from the first number to the least number that may follow.
     passed: u32,
 }
 
@@ -90,7 +92,7 @@ struct Bits {
 }
 
 impl Bits {
-    /// The `count` low bits of `bits`, of which the others are 0; at most 33.
+    /// Appends the `count` low bits of `bits`; at most 33. The other bits must be 0.
     fn push(&mut self, bits: u64, count: u32) {
         let (index, shift) = ((self.used / 64) as usize, self.used % 64);
         self.used += u64::from(count);

@@ -1,15 +1,15 @@
-//! How the flash is divided, and how its parts are counted.
+//! The division of the flash into dies, blocks, rows and units, and their numbering.
 
 use disklab_config::device::Ssd;
 use disklab_units::Bytes;
 
 pub(crate) const UNIT: Bytes = Bytes::kib(4);
 
-/// The number of a block, counted over all dies, those of each die together.
+/// The number of a block. Blocks are counted over all dies, those of each die together.
 pub(crate) type BlockId = u32;
 
-/// Empty blocks of a die at which it begins to collect. As small as can be: what is kept empty is
-/// lost to over-provisioning.
+/// A die begins to collect when it has fewer empty blocks than this. The number is as small as
+/// possible, because empty blocks reduce over-provisioning.
 pub(crate) const FEW: usize = 4;
 
 #[derive(Clone)]
@@ -39,6 +39,6 @@ impl FlashShape {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct KeptUnit {
     pub unit: u32,
-    /// The mark of its block that says that it is there no more.
+    /// The mark of its block that says that the unit has left the block.
     pub mark: u32,
 }

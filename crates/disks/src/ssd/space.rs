@@ -1,11 +1,12 @@
-//! The blocks of one die: where its next row goes, and which block is emptied to make room.
+//! The blocks of one die: the choice of the block for the next row, and of the block to empty when
+//! room is short.
 //!
-//! Collection is greedy: the full block with the fewest valid units is read, what is valid in it is
-//! written again, and it is erased. It begins when few empty blocks are left. From then on the host
+//! Collection is greedy: it reads the full block with the fewest valid units, writes those units
+//! again, and erases the block. It begins when few empty blocks are left. From then on the host
 //! gets as many rows as collection gains, so that writing slows down and never stops for long.
 //!
-//! A drive with an SLC cache writes the host's data to blocks that hold one bit a cell, and empties
-//! these into ordinary ones when nobody asks for anything, or like any other block when room is
+//! A drive with an SLC cache writes the host's data to blocks that hold one bit in each cell. It
+//! empties them into ordinary blocks when no commands come, or like any other block when room is
 //! short.
 
 use std::collections::VecDeque;
@@ -16,35 +17,35 @@ use super::map::{FlashMap, Rows};
 use super::shape::{BlockId, FEW, KeptUnit, UNIT};
 use super::write_log::PADDING;
 
-/// Empty blocks that the host's data leaves to collection, which needs one to write to before it
+/// Number of empty blocks that are reserved for collection, which needs one to write to before it
 /// can free another.
 const RESERVE: usize = 1;
 
 /// The shape of the SLC cache's blocks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SlcBlocks {
-    /// Rows of such a block.
+    /// Number of rows of such a block.
     pub rows: u32,
-    /// The most blocks of a die that the cache takes.
+    /// The largest number of a die's blocks that the cache uses.
     pub blocks: u32,
 }
 
 #[derive(Clone)]
 pub(crate) struct Space {
     die: u32,
-    /// In the order in which they are used, so that all wear alike.
+    /// Empty blocks in the order in which they will be used, so that all wear equally.
     empty: VecDeque<BlockId>,
-    /// The block that rows go to.
+    /// The block to which rows are written.
     open: OpenBlock,
-    /// The block of the SLC cache that the host's rows go to as long as there is room.
+    /// The block of the SLC cache to which the host's rows are written while there is room.
     open_fast: OpenBlock,
     fast: Option<SlcBlocks>,
-    /// Whether each block of the die is in use for the SLC cache, and how many are; the open one is
-    /// among them.
+    /// For each block of the die, whether the SLC cache uses it, the open one included.
+    /// `fast_blocks` is how many it uses.
     is_fast: Vec<bool>,
     fast_blocks: u32,
     collection: Option<Collection>,
-    /// Units that the host may write while empty blocks are few.
+    /// Number of units that the host may write while empty blocks are few.
     credit: u64,
 }
 
@@ -60,12 +61,12 @@ struct OpenBlock {
 struct Collection {
     victim: BlockId,
     rows: Rows,
-    /// Read, and not written again yet.
+    /// Units that were read and not written again yet.
     gathered: Vec<KeptUnit>,
-    /// Units valid when it began, which is what its gain was reckoned from.
+    /// Number of units that were valid when collection began, from which its gain was computed.
     valid: u64,
     gain: u64,
-    /// The part of the gain that the host was given.
+    /// The part of the gain, in units, that the host has been given.
     given: u64,
 }
 
@@ -79,9 +80,9 @@ pub(crate) struct RowTarget {
 /// The next step of collection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CollectionStep {
-    /// Reads what is valid in a row.
+    /// Reads the valid units of a row.
     Read { block: BlockId, unit: u32, bytes: Bytes },
-    /// Writes a row of what was gathered.
+    /// Writes a row of the gathered units.
     Write,
     /// Erases the block.
     Erase,
@@ -106,14 +107,14 @@ impl Space {
         self.empty.len() < FEW
     }
 
-    /// Whether a row of the host's has a place here.
+    /// Returns whether this die can take a row of the host's data.
     pub fn takes_row(&self, map: &FlashMap) -> bool {
         let open = self.open.rows_left > 0 || self.open_fast.rows_left > 0;
         let room = open || self.empty.len() > RESERVE;
         room && (!self.is_short() || self.credit >= u64::from(map.shape.units_per_row))
     }
 
-    /// Returns the place of the host's next row; [`Space::takes_row`] says whether there is one.
+    /// Returns the place of the host's next row. [`Space::takes_row`] must have returned true.
     pub fn host_target(&mut self, map: &FlashMap) -> Option<RowTarget> {
         if self.is_short() {
             self.credit = self.credit.saturating_sub(u64::from(map.shape.units_per_row));
@@ -140,7 +141,7 @@ impl Space {
         self.open.block.map(|block| RowTarget { block, fast: false })
     }
 
-    /// A row of the host's has been programmed.
+    /// Notes that a row of the host's data was programmed.
     pub fn host_row(&mut self, map: &mut FlashMap, target: RowTarget, units: &[u32]) {
         for &unit in units.iter().filter(|&&unit| unit != PADDING) {
             map.settle(unit, target.block);
@@ -150,7 +151,7 @@ impl Space {
         open.row_done(map, target.block);
     }
 
-    /// A row of what was collected has been programmed: what was gathered first.
+    /// Notes that a row of collected units was programmed: those gathered first.
     pub fn collected_row(&mut self, map: &mut FlashMap, target: RowTarget) {
         let Some(collection) = &mut self.collection else { return };
         let count = collection.gathered.len().min(map.shape.units_per_row as usize);
@@ -164,7 +165,7 @@ impl Space {
         open.row_done(map, target.block);
     }
 
-    /// Whether `block` is one of the SLC cache's.
+    /// Returns whether the SLC cache uses `block`.
     pub fn is_fast(&self, block: BlockId) -> bool {
         self.is_fast[block as usize % self.is_fast.len()]
     }
@@ -176,13 +177,13 @@ impl Space {
         }
     }
 
-    /// Whether [`Space::collect`] has anything to look for.
+    /// Returns whether [`Space::collect`] may find any work.
     pub fn may_collect(&self, resting: bool) -> bool {
         self.collection.is_some() || resting || self.is_short()
     }
 
-    /// Returns the next step of collection, if there is one. `resting`: nobody asks for anything,
-    /// so that the SLC cache is emptied.
+    /// Returns the next step of collection, if there is one. With `resting`, when no commands come,
+    /// it also empties the SLC cache.
     pub fn collect(&mut self, map: &mut FlashMap, resting: bool) -> Option<CollectionStep> {
         if self.collection.is_none() {
             self.begin_collection(map, resting);
@@ -224,7 +225,8 @@ impl Space {
         };
         let Some(victim) = victim else { return };
         let valid = map.valid(victim);
-        // Its data takes whole rows. If they are as many as it had, it gives nothing.
+        // The block's data takes whole rows. If it takes as many as the block has, collection gains
+        // nothing.
         let gain = whole.saturating_sub(valid.next_multiple_of(map.shape.units_per_row));
         if gain == 0 {
             return;
@@ -239,7 +241,7 @@ impl Space {
         });
     }
 
-    /// The block that was collected is empty now.
+    /// Notes that the collected block was erased.
     pub fn erased(&mut self, map: &mut FlashMap) {
         if let Some(collection) = self.collection.take() {
             map.erased(collection.victim);
@@ -252,14 +254,14 @@ impl Space {
         }
     }
 
-    /// Whether there is anything that resting is good for.
+    /// Returns whether the SLC cache has blocks that resting can empty.
     pub fn has_fast_blocks(&self) -> bool {
         self.fast_blocks > 0
     }
 }
 
 impl OpenBlock {
-    /// `units`: as many as a block may hold.
+    /// Returns a place for one open block, which may hold up to `units` units.
     fn new(units: u32) -> Self {
         Self { block: None, rows_left: 0, units: Vec::with_capacity(units as usize) }
     }
@@ -270,7 +272,7 @@ impl OpenBlock {
         self.units.clear();
     }
 
-    /// Notes that a row was written; `block` is closed behind its last.
+    /// Notes that a row of `block` was written, and closes the block after its last row.
     fn row_done(&mut self, map: &mut FlashMap, block: BlockId) {
         self.rows_left -= 1;
         if self.rows_left == 0 {

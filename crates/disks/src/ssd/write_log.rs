@@ -1,34 +1,34 @@
-//! The write buffer as a log: data goes in at its head and is programmed from its tail, a row at a
+//! The write buffer as a log. Data is appended at its head and programmed from its tail, a row at a
 //! time.
 
 use std::collections::VecDeque;
 
-/// The unit that fills a row up where there is no data for it.
+/// The unit number that fills a row for which there is not enough data.
 pub(crate) const PADDING: u32 = u32::MAX;
 
-/// Counts units (of the map: 4 KiB) since the disk was made, so that a place in the log is one
-/// number.
+/// The log. A place in it is the number of units (4 KiB each) written before it since the disk was
+/// made.
 #[derive(Clone, Default)]
 pub(crate) struct WriteLog {
-    /// In units, as all that follow.
+    /// Size of the buffer in units, like all the following numbers.
     room: u64,
     row: u64,
-    /// Units that were promised a place and have not been taken, in order; those from `there` on
-    /// are still on the link.
+    /// Units that have a place in the log and were not taken, in order. Those from the place
+    /// `there` on are still on the link.
     units: VecDeque<u32>,
     expected: u64,
     there: u64,
-    /// Taken to be programmed.
+    /// Number of units taken to be programmed.
     taken: u64,
-    /// The place before which all is programmed even where it fills no row.
+    /// The place before which all units are programmed even if they fill no row.
     forced: u64,
     programmed: u64,
-    /// Rows taken and not known to be programmed with all before them: where each ends, and whether
+    /// Rows that were taken, from the first that is not programmed on: the end of each, and whether
     /// it is programmed.
     rows: VecDeque<(u64, bool)>,
-    /// Rows that have left `rows`.
+    /// Number of rows that have left `rows`.
     rows_gone: u64,
-    /// Everything before this place is on the medium.
+    /// The place before which everything is on the medium.
     pub safe: u64,
 }
 
@@ -43,42 +43,42 @@ impl WriteLog {
         }
     }
 
-    /// Whether a write of so many units may come. An empty buffer takes any: a write larger than it
-    /// passes through.
+    /// Returns whether the buffer can take a write of `units` units. An empty buffer takes any: a
+    /// write larger than the buffer passes through.
     pub fn fits(&self, units: u64) -> bool {
         let used = self.expected - self.programmed;
         used == 0 || used + units <= self.room
     }
 
-    /// Units that it has room for.
+    /// Returns the number of units that the buffer has room for.
     pub fn free(&self) -> u64 {
         self.room.saturating_sub(self.expected - self.programmed)
     }
 
-    /// Data of `units` is on its way.
+    /// Notes that data of `units` is on its way.
     pub fn expect(&mut self, units: std::ops::Range<u32>) {
         self.expected += units.len() as u64;
         self.units.extend(units);
     }
 
-    /// The next so many of those expected are there.
+    /// Notes that the next `units` of the expected units have arrived.
     pub fn arrive(&mut self, units: u64) {
         self.there += units;
     }
 
-    /// All that is there goes to the medium, whether it fills rows or not. Returns the place behind
-    /// it.
+    /// Lets all units that have arrived go to the medium, even if they fill no row. Returns the
+    /// place behind them.
     pub fn force(&mut self) -> u64 {
         self.forced = self.there;
         self.there
     }
 
-    /// A row is to be programmed.
+    /// Returns whether a row is ready to be programmed.
     pub fn is_ready(&self) -> bool {
         self.there - self.taken >= self.row || self.taken < self.forced
     }
 
-    /// Takes the next row's units, filled up with [`PADDING`]; returns the row's number.
+    /// Takes the units of the next row, padded with [`PADDING`]. Returns the row's number.
     pub fn take(&mut self, row: &mut Vec<u32>) -> u64 {
         let count = self.row.min(self.there - self.taken);
         row.clear();
@@ -89,7 +89,7 @@ impl WriteLog {
         self.rows_gone + self.rows.len() as u64 - 1
     }
 
-    /// The row of this number is on the medium.
+    /// Notes that the row of this number is on the medium.
     pub fn programmed(&mut self, row: u64) {
         let index = (row - self.rows_gone) as usize;
         let begin = if index == 0 { self.safe } else { self.rows[index - 1].0 };
@@ -102,8 +102,8 @@ impl WriteLog {
         }
     }
 
-    /// Returns whether nothing moves: no data on the link, no row being programmed. A part of a row
-    /// may be left.
+    /// Returns whether no data is on the link and no row is being programmed. A part of a row may
+    /// be left.
     pub fn is_still(&self) -> bool {
         self.expected == self.there && self.taken == self.programmed
     }

@@ -6,7 +6,7 @@ use disklab_config::read::TomlReader;
 use disklab_disks::{Completion, Disk, Op, Request, build_checked as build};
 use disklab_units::{Bytes, Nanos, Rate, Sectors, Seed};
 
-/// A device of `lab/devices`.
+/// Returns a device of `lab/devices`.
 pub fn device(name: &str) -> Device {
     let file = format!("{}/../../lab/devices/{name}.toml", env!("CARGO_MANIFEST_DIR"));
     let source =
@@ -16,7 +16,7 @@ pub fn device(name: &str) -> Device {
         .unwrap_or_else(|mistakes| panic!("{mistakes}"))
 }
 
-/// The names of all hard disks of `lab/devices`.
+/// Returns the names of all hard disks of `lab/devices`.
 pub fn hdds() -> Vec<String> {
     let folder = format!("{}/../../lab/devices", env!("CARGO_MANIFEST_DIR"));
     let files =
@@ -30,7 +30,7 @@ pub fn hdds() -> Vec<String> {
     hdds
 }
 
-/// The nominal time of one revolution.
+/// Returns the nominal time of one revolution.
 pub fn revolution(model: &Hdd) -> Nanos {
     Nanos(60_000_000_000 / u64::from(model.rpm))
 }
@@ -68,7 +68,7 @@ pub fn flush() -> Request {
     Request { op: Op::Flush, ..read(0, 0) }
 }
 
-/// A request's life.
+/// A request that completed, and its times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServedRequest {
     pub request: Request,
@@ -83,7 +83,7 @@ impl ServedRequest {
     }
 }
 
-/// Submits at given times, in order; returns what was served in order of completion.
+/// Submits requests at given times, in order. Returns them in order of completion.
 pub fn open_loop(
     disk: &mut dyn Disk,
     arrivals: impl IntoIterator<Item = (Nanos, Request)>,
@@ -99,8 +99,8 @@ pub fn open_loop(
     run.served
 }
 
-/// Keeps `depth` requests under way from `start` on until `count` have been submitted, a new one in
-/// the moment in which one completes, and waits for the last.
+/// Keeps `depth` requests under way from `start` on until `count` have been submitted, and waits
+/// for the last. A new request is submitted at the time at which one completes.
 pub fn closed_loop(
     disk: &mut dyn Disk,
     start: Nanos,
@@ -123,7 +123,7 @@ pub fn closed_loop(
     run.served
 }
 
-/// Serves a request alone; returns when it completes.
+/// Serves a request alone and returns the time at which it completes.
 pub fn serve(disk: &mut dyn Disk, at: Nanos, request: Request) -> Nanos {
     open_loop(disk, [(at, request)])[0].at
 }
@@ -146,7 +146,7 @@ impl DriveRun {
         self.under_way += 1;
     }
 
-    /// Checks on the way what every disk must keep to.
+    /// Advances the disk to `at` and checks the rules that hold for every disk.
     fn advance(&mut self, disk: &mut dyn Disk, at: Nanos) {
         assert!(at >= self.now, "the disk asks for {at} at {}", self.now);
         self.now = at;
@@ -182,7 +182,7 @@ pub fn mean_latency(served: &[ServedRequest]) -> f64 {
     mean(served.iter().map(|served| served.latency().0 as f64))
 }
 
-/// Requests a second over the whole run.
+/// Returns the IOPS over the whole run.
 pub fn iops(served: &[ServedRequest]) -> f64 {
     served.len() as f64 / span(served).as_secs_f64()
 }

@@ -1,4 +1,4 @@
-//! Draws files of devices: any numbers that the reader of a lab accepts together.
+//! Draws the files of random devices, with numbers that the reader of a lab accepts together.
 
 use disklab_config::device::Device;
 use disklab_config::read::TomlReader;
@@ -59,7 +59,7 @@ const HDD: [Key; 19] = [
     ("write_window", Form::Count, 1, 4_096),
 ];
 
-/// The keys whose values other keys bound.
+/// The keys whose values are limited by those of other keys.
 const HDD_BOUND: [Key; 2] =
     [("look_ahead", Form::Size, 0, GIB), ("write_buffer", Form::Size, 0, 8 * GIB)];
 
@@ -84,7 +84,7 @@ const SSD: [Key; 15] = [
     ("raw_size", Form::Size, MIB, 20_000_000_000_000),
 ];
 
-/// The keys that may be left out.
+/// The optional keys.
 const SSD_OPTIONAL: [Key; 3] = [
     ("suspend", Form::Time, 1, 10 * MS),
     ("link_command_read", Form::Time, 0, MS),
@@ -116,7 +116,7 @@ const CONSTANT: [Key; 3] = [
     ("queue_depth", Form::Count, 1, 4_096),
 ];
 
-/// Draws a value: an end now and then, else any order of magnitude is as likely.
+/// Draws a value: sometimes an end of the range, otherwise one whose order of magnitude is uniform.
 fn draw(random: &mut Random, (_, form, low, high): Key) -> u64 {
     let value = match random.below(20) {
         0 => low,
@@ -132,7 +132,7 @@ fn draw(random: &mut Random, (_, form, low, high): Key) -> u64 {
     }
 }
 
-/// A device's file in the making: keys and values of a table.
+/// Keys and values of one table of a device's file.
 #[derive(Default)]
 struct DrawnNumbers(Vec<(&'static str, Form, u64)>);
 
@@ -189,10 +189,10 @@ fn hdd(random: &mut Random) -> String {
     format!("size = \"{size} B\"\n[hdd]\nwrite_cache = {write_cache}\n{lines}{retries}")
 }
 
-/// Writes an SSD whose flash is enough for it.
+/// Writes an SSD that has enough flash for its size.
 fn ssd(random: &mut Random) -> String {
     let mut numbers = DrawnNumbers::draw(random, &SSD);
-    // Most have few dies and small blocks: a large one takes a second to be made.
+    // Most have few dies and small blocks, because a large one takes a second to build.
     let count = random.below(64) + 1;
     let dies = numbers.get("channels").min(count);
     numbers.set("channels", Form::Count, dies);

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Four dies with blocks of 16 rows of 4 units: 256 units in a stripe.
+/// Returns a map of four dies with blocks of 16 rows of 4 units: 256 units in a stripe.
 fn map(units: u32, how: Preconditioned) -> FlashMap {
     let shape = FlashShape {
         units,
@@ -17,11 +17,11 @@ fn map(units: u32, how: Preconditioned) -> FlashMap {
     FlashMap::new(shape, home)
 }
 
-/// A map, and in plain words where each unit is.
+/// A map, and a plain list of the place of each unit.
 struct WatchedMap {
     map: FlashMap,
     places: Vec<UnitPlace>,
-    /// Written, and not programmed yet.
+    /// Units that were written and not programmed yet.
     log: VecDeque<u32>,
     open: BlockId,
     written: Vec<u32>,
@@ -66,8 +66,8 @@ impl WatchedMap {
         }
     }
 
-    /// Moves all of the block with the least in it, and between reading and writing each row there
-    /// is a `write`.
+    /// Collects the block with the fewest valid units. Calls `write` between reading and writing
+    /// each row.
     fn collect(&mut self, die: u32, mut write: impl FnMut(&mut Self)) {
         let Some(victim) = self.map.least_valid(die, |_| true) else { return };
         let mut rows = self.map.collect(victim);
@@ -102,8 +102,7 @@ impl WatchedMap {
 }
 
 proptest! {
-    /// Against a plain list: after whatever was written, trimmed and moved, each unit is where it
-    /// should be.
+    /// After random writes, trims and moves, each unit is where a plain list says.
     #[test]
     fn each_unit_is_where_it_went(
         steps in prop::collection::vec((0..6_u8, any::<u32>()), 1..150),
@@ -132,7 +131,7 @@ proptest! {
         }
     }
 
-    /// A range at once is what its units are one after another.
+    /// Trimming a range is the same as trimming its units one after another.
     #[test]
     fn ranges_are_trimmed_as_single_units_are(
         units in 1..3_000_u32,
