@@ -1,5 +1,5 @@
-//! A disk under test with all that measuring needs around it: places to read, a limit of time,
-//! somebody who watches.
+//! A test bench: the disk under test, random places to access, a limit of time, and a progress
+//! callback.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,10 +11,11 @@ use crate::target::{Probe, Target, Timed};
 /// The smallest read: a block of 4 KiB.
 pub(crate) const BLOCK: u32 = 8;
 
-/// The reason why something was left out when the time was up.
+/// The reason given for a measurement that was skipped because the time was up.
 pub(crate) const NO_TIME: &str = "no time was left (--time)";
 
-/// Somebody who watches: hears what is being measured, and how much of all is done, from 0 to 1.
+/// The progress callback. It gets a description of the present measurement, and the fraction done,
+/// from 0 to 1.
 pub type OnProgress<'a> = &'a mut dyn FnMut(&str, f64);
 
 pub(crate) struct TestBench<'a> {
@@ -38,31 +39,29 @@ impl<'a> TestBench<'a> {
         stop: &'a AtomicBool,
     ) -> Self {
         let begun = target.now();
-        // Places are drawn anew each time a disk is measured, but the same ones: nothing hangs on
-        // which.
+        // Every calibration draws the same places; no result depends on which they are.
         let random = Random::new(Seed(1).derive("calibrate"));
         Self { target, random, watch, stop, begun, time, steps: 0, of: 1, may_write }
     }
 
-    /// How many steps there are, once it is known.
+    /// Sets the number of steps, once it is known.
     pub fn plan(&mut self, steps: u32) {
         (self.steps, self.of) = (0, steps.max(1));
     }
 
-    /// The next part of the plan begins.
+    /// Begins the next step of the plan and reports it.
     pub fn step(&mut self, what: &str) {
         (self.watch)(what, f64::from(self.steps) / f64::from(self.of));
         self.steps += 1;
     }
 
-    /// Begins a part that can be left out, as [`TestBench::step`] does; `false` when the time is
-    /// up.
+    /// Begins an optional step, as [`TestBench::step`] does. Returns `false` when the time is up.
     pub fn has_time_for(&mut self, what: &str) -> bool {
         self.step(what);
         self.time_left() > Nanos::ZERO
     }
 
-    /// Measures what can be left out, or says why nothing was tried.
+    /// Makes an optional measurement, or returns why it was not made.
     pub fn if_time<T>(
         &mut self,
         what: &str,
@@ -71,7 +70,7 @@ impl<'a> TestBench<'a> {
         if self.has_time_for(what) { measure(self).map(Ok) } else { Ok(Err(NO_TIME)) }
     }
 
-    /// Until what can be left out is.
+    /// Returns the time left before optional measurements are skipped.
     pub fn time_left(&self) -> Nanos {
         self.time.saturating_sub(self.now().saturating_sub(self.begun))
     }
@@ -80,7 +79,7 @@ impl<'a> TestBench<'a> {
         self.target.now()
     }
 
-    /// In sectors.
+    /// Returns the disk's size in sectors.
     pub fn size(&self) -> u64 {
         self.target.bytes().sectors().0
     }
@@ -105,12 +104,12 @@ impl<'a> TestBench<'a> {
         self.one(Probe::read(sector, sectors))
     }
 
-    /// Anywhere, with so many sectors behind it.
+    /// Draws a place anywhere on the disk, with `room` sectors behind it.
     pub fn place(&mut self, room: u64) -> u64 {
         self.place_in(0, self.size(), room)
     }
 
-    /// Within `from..to`, with so many sectors behind it.
+    /// Draws a place within `from..to`, with `room` sectors behind it.
     pub fn place_in(&mut self, from: u64, to: u64, room: u64) -> u64 {
         let block = u64::from(BLOCK);
         let blocks = to.min(self.size()).saturating_sub(from + room) / block;
@@ -121,7 +120,7 @@ impl<'a> TestBench<'a> {
         (0..count).map(|_| self.place(room)).collect()
     }
 
-    /// So many blocks to read or to write, anywhere.
+    /// Draws `count` blocks anywhere on the disk to read or to write.
     pub fn blocks(&mut self, count: usize, probe: fn(u64, u32) -> Probe) -> Vec<Probe> {
         let places = self.places(count, u64::from(BLOCK));
         places.into_iter().map(|place| probe(place, BLOCK)).collect()

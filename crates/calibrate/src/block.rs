@@ -1,5 +1,5 @@
-//! A real disk, or a file, as the disk under test: reads and writes past the page cache, timed by
-//! the kernel's clock that never steps.
+//! A real disk, or a file, as the disk under test. Reads and writes bypass the page cache, and the
+//! kernel's monotonic clock times them.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Seek, SeekFrom};
@@ -16,7 +16,7 @@ use rustix::fs::OFlags;
 use crate::error::{Error, Result};
 use crate::target::{Probe, Target, Timed};
 
-/// The largest size that the kernel wants buffers, places and lengths to be multiples of.
+/// The largest alignment that the kernel requires of buffers, places and lengths, in bytes.
 const ALIGNED: usize = 4096;
 
 pub struct BlockTarget<'a> {
@@ -25,13 +25,13 @@ pub struct BlockTarget<'a> {
     bytes: Bytes,
     begun: Instant,
     stop: &'a AtomicBool,
-    /// A buffer for each request under way.
+    /// One buffer for each request under way.
     buffers: Vec<NoiseBuffer>,
 }
 
 impl<'a> BlockTarget<'a> {
-    /// Opens a block device or a file. To write, the whole device must be nobody's: the kernel
-    /// refuses one that is mounted or a part of something. `stop` ends what is under way.
+    /// Opens a block device or a file. For writing, the kernel refuses a device that is mounted or
+    /// belongs to another one. `stop` ends a measurement in progress.
     pub fn open(path: &Path, to_write: bool, stop: &'a AtomicBool) -> Result<Self> {
         let fail = |what: &str, error: io::Error| {
             let advice = match error.kind() {
@@ -71,7 +71,7 @@ impl<'a> BlockTarget<'a> {
         Ok(Self { path, file, bytes, begun, stop, buffers: Vec::new() })
     }
 
-    /// Runs probes until there are none left; returns which, and when.
+    /// Runs probes until there are none left. Returns the index and the times of each.
     fn work(
         &self,
         next: &AtomicUsize,
@@ -121,7 +121,8 @@ impl Target for BlockTarget<'_> {
 
     fn idle(&mut self, time: Nanos) {
         let end = self.now() + time;
-        // A sleeper is woken late by what timers are allowed; the rest is waited for.
+        // The kernel may wake a sleeping thread late, by its timer slack. The last 200 us are
+        // therefore a busy wait.
         let asleep = time.saturating_sub(Nanos::from_micros(200));
         if asleep > Nanos::ZERO {
             thread::sleep(Duration::from_nanos(asleep.0));
@@ -141,7 +142,8 @@ impl Target for BlockTarget<'_> {
         let parts = if depth == 1 {
             buffers.iter_mut().take(1).map(|buffer| this.work(&next, probes, buffer)).collect()
         } else {
-            // Each waits for its own request, so that as many are under way as there are threads.
+            // Each thread waits for its own request, so that as many requests are under way as
+            // there are threads.
             thread::scope(|scope| {
                 let start = |buffer| scope.spawn(|| this.work(&next, probes, buffer));
                 let threads: Vec<_> = buffers.iter_mut().take(depth).map(start).collect();
@@ -160,8 +162,7 @@ impl Target for BlockTarget<'_> {
     }
 }
 
-/// Memory as the kernel wants it for reads past the page cache. What is written is noise: some
-/// disks write zeroes faster.
+/// Memory that is aligned for direct I/O. It holds noise, because some disks write zeroes faster.
 struct NoiseBuffer {
     memory: Vec<u8>,
     random: Random,

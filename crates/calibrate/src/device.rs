@@ -1,4 +1,4 @@
-//! A disk as a whole: the plan, and what comes of it.
+//! The calibration of a whole disk: its plan and its result.
 
 use std::sync::atomic::AtomicBool;
 
@@ -17,11 +17,11 @@ use crate::sheet::{Provenance, Sheet, percent, time};
 use crate::target::{Probe, Target, latencies};
 use crate::{hdd, ssd};
 
-/// A disk that was measured.
+/// The result of measuring a disk.
 #[derive(Debug, Clone)]
 pub struct Calibration {
     pub bytes: Bytes,
-    /// `hdd` or `ssd`: the table's name.
+    /// Name of the device's table: `hdd` or `ssd`.
     pub family: &'static str,
     /// A line that describes the disk to people.
     pub summary: String,
@@ -31,7 +31,7 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// The device's file; `head` goes before everything.
+    /// Returns the device's file, which begins with `head`.
     pub fn file(&self, head: &[String]) -> String {
         let head: Vec<String> = head.iter().chain(&self.remarks).cloned().collect();
         let size = format!("\"{} B\" # [meas] as many as can be read", self.bytes.0);
@@ -46,7 +46,7 @@ impl Calibration {
         })
     }
 
-    /// Lists the keys that were reckoned with something that was not measured, and what that is.
+    /// Lists the keys that were computed from something that was not measured, and what that is.
     pub fn derived(&self) -> impl Iterator<Item = (&str, &str)> {
         self.sheet.lines.iter().filter_map(|line| match &line.mark {
             Provenance::Derived { if_true, .. } => Some((line.key.as_str(), if_true.as_str())),
@@ -55,12 +55,12 @@ impl Calibration {
     }
 }
 
-/// The device that a file describes, as the lab reads it.
+/// Reads the device that a file describes, as the lab does.
 pub fn read_back(name: &str, file: &str) -> Result<Device, Diagnostics> {
     TomlReader::new(name, file).read(|table| Device::read(name, table))
 }
 
-/// Measures `target`. `watch` hears how far it is; `stop` ends it with [`Error::Interrupted`] after
+/// Measures `target`. `watch` gets the progress. `stop` ends it with [`Error::Interrupted`] after
 /// the request that is under way.
 pub fn calibrate(
     target: &mut dyn Target,
@@ -92,13 +92,14 @@ pub fn calibrate(
     Ok(Calibration { bytes, family, summary, sheet, remarks })
 }
 
-/// No arm comes to random places faster than this in the median, in nanoseconds.
+/// The least median latency of random reads with an arm, in ns.
 pub(crate) const ARM: f64 = 1.5e6;
-/// And no disk without an arm is slower.
+/// The greatest median latency of random reads without an arm, in ns.
 pub(crate) const ONLY_ARMS: f64 = 4e6;
 const READS: usize = 60;
 
-/// Whether a disk turns, and how: by what it does, whatever anybody says of it.
+/// Determines from its latencies whether a disk rotates, and how fast; `None` if it does not. The
+/// kernel's facts have no influence.
 fn rotation(bench: &mut TestBench<'_>) -> Result<Option<Rotation>> {
     bench.step("does it turn?");
     let probes = bench.blocks(READS, Probe::read);
@@ -118,15 +119,15 @@ fn rotation(bench: &mut TestBench<'_>) -> Result<Option<Rotation>> {
     Ok(found)
 }
 
-/// Measures how long each of the same reads in sequence takes. Nothing but somebody else's use of
-/// the disk should change that.
+/// Measures the time of each of the same sequential reads. Only another user of the disk should
+/// change it.
 fn pace(bench: &mut TestBench<'_>) -> Result<Vec<f64>> {
-    // Not where anything else is read in sequence: a cache would remember it.
+    // No other measurement reads here in sequence, so that no cache holds this place.
     let place = bench.size() * 7 / 16 / 8 * 8;
     Ok(SequentialRead::measure(bench, place, 16_384, (256, 2))?.steps)
 }
 
-/// Beyond this part, somebody else is likely to have used the disk.
+/// Relative difference of the two paces beyond which somebody else probably used the disk.
 const QUIET: f64 = 0.1;
 
 fn noise(before: &[f64], after: &[f64]) -> Vec<String> {

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use disklab_units::Bytes;
 
-/// Why a disk was not measured.
+/// The reason why a disk was not measured.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("interrupted")]
@@ -15,12 +15,13 @@ pub enum Error {
     #[error("it has {has}, and measuring needs {LEAST} at least")]
     TooSmall { has: Bytes },
 
-    /// The parts of the plan that cannot be left out did not fit together.
+    /// The results of the mandatory parts of the plan contradict each other.
     #[error("{0}")]
     Unclear(String),
 }
 
 pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The least size of a disk to measure: room for long reads in sequence, and for places far apart.
+/// The least size of a disk that can be measured: room for long sequential reads, and for places
+/// far apart.
 pub const LEAST: Bytes = Bytes::gib(1);

@@ -1,15 +1,14 @@
 //! Measures a disk, and describes it as a device of the lab.
 //!
-//! A [`Target`] is the disk under test: a real one ([`block`]) or a modelled one in virtual time
-//! ([`modelled`]), which shows what measuring can find out and takes milliseconds. [`calibrate`]
-//! carries the plan out: first whether the disk turns, then what is to be known of its family, one
-//! file for each thing, each from samples to an estimate with its error. What cannot be seen is
-//! named with the reason, and a default stands in its place.
+//! A [`Target`] is the disk under test: a real one ([`block`]), or a modelled one in virtual time
+//! ([`modelled`]), which takes milliseconds and shows what measuring can find out. [`calibrate`]
+//! executes the plan. It first determines whether the disk rotates, then measures the numbers of
+//! its family. There is one file for each number, which turns samples into an estimate with its
+//! error. A number that cannot be seen is named with the reason, and gets a default.
 //!
-//! [`matrix`] needs no disk: it runs a device at each depth that somebody else's drive was measured
-//! at.
+//! [`matrix`] needs no disk: it runs a device at each depth at which somebody measured a drive.
 //!
-//! Reads only, unless [`CalibrationPlan::may_write`].
+//! A calibration only reads, unless [`CalibrationPlan::may_write`] is set.
 
 mod bench;
 pub mod block;

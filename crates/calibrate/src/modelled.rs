@@ -1,5 +1,5 @@
-//! A modelled disk as the disk under test, in virtual time: what is measured of it took no time to
-//! measure.
+//! A modelled disk as the disk under test. It runs in virtual time, so measuring takes hardly any
+//! real time.
 
 use disklab_disks::{Completion, Disk, Request};
 use disklab_units::{Bytes, Nanos};
@@ -15,7 +15,7 @@ pub struct Modelled {
 }
 
 impl Modelled {
-    /// `bytes` is the disk's size.
+    /// Returns `disk`, of size `bytes`, as a target at time 0.
     pub fn new(disk: Box<dyn Disk>, bytes: Bytes) -> Self {
         Self { disk, bytes, now: Nanos::ZERO, done: Vec::new() }
     }

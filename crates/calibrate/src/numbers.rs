@@ -1,21 +1,21 @@
-//! A few statistics of samples.
+//! Statistics of samples.
 
 pub(crate) use disklab_units::average::{mean, median, quantile};
 
-/// How far from `middle` half of the values are.
+/// Returns the median absolute deviation of the values from `middle`.
 pub(crate) fn spread(values: &[f64], middle: f64) -> f64 {
     median(&values.iter().map(|value| (value - middle).abs()).collect::<Vec<_>>())
 }
 
-/// Root of the mean square.
+/// Returns the root mean square.
 pub(crate) fn rms(values: impl IntoIterator<Item = f64>) -> f64 {
     let (sum, count) =
         values.into_iter().fold((0.0, 0_u32), |(sum, count), x| (sum + x * x, count + 1));
     (sum / f64::from(count.max(1))).sqrt()
 }
 
-/// The straight line of least squares through points: height at 0, slope, and the root of the mean
-/// square beside it.
+/// Returns the straight line of least squares through points: the value at 0, the slope, and the
+/// root mean square of the residuals.
 pub(crate) fn line(points: &[(f64, f64)]) -> (f64, f64, f64) {
     let xs: Vec<f64> = points.iter().map(|point| point.0).collect();
     let ys: Vec<f64> = points.iter().map(|point| point.1).collect();

@@ -5,14 +5,14 @@ use disklab_units::Nanos;
 /// The limits of a calibration, and its hints.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CalibrationPlan {
-    /// After this, what can be left out is.
+    /// Time after which optional measurements are skipped.
     pub time: Nanos,
-    /// Whether what is on the disk may be destroyed.
+    /// Whether data on the disk may be destroyed.
     pub may_write: bool,
     pub hints: Hints,
 }
 
-/// The [`CalibrationPlan::time`] for people who wait: a run ends by itself soon after this.
+/// The default of [`CalibrationPlan::time`] for interactive use: a run ends soon after this time.
 pub const USUAL_TIME: Nanos = Nanos::from_secs(300);
 
 /// The kernel's facts about a disk, for numbers that cannot be measured.
@@ -20,14 +20,15 @@ pub const USUAL_TIME: Nanos = Nanos::from_secs(300);
 pub struct Hints {
     pub queue_depth: Option<u32>,
     pub write_cache: Option<bool>,
-    /// NVMe: flushes are commands among others.
+    /// Whether flushes are queued like other commands, as in NVMe.
     pub queued_flush: Option<bool>,
-    /// A file on a disk.
+    /// Whether the target is a file on a disk.
     pub file: bool,
 }
 
 impl Hints {
-    /// Why a flush may end in the kernel, so that its time is not the disk's.
+    /// Returns why a flush may end in the kernel, so that its time is not the disk's; `None` if it
+    /// reaches the disk.
     pub fn flush_is_dropped(&self) -> Option<&'static str> {
         match self {
             Self { file: true, .. } => {
@@ -41,7 +42,7 @@ impl Hints {
     }
 }
 
-/// Reasons why a number is not measured, which several have.
+/// Reasons why a number is not measured; several numbers use each.
 pub(crate) const READ_ONLY: &str = "it was only read (--write)";
 pub(crate) const KERNEL_SAYS: &str = "this is what the kernel says";
 pub(crate) const NOBODY_SAYS: &str = "nobody says it; that of SATA";

@@ -1,22 +1,23 @@
-//! The findings, number by number, as a file of `lab/devices`: each with its error and how it was
-//! found, or what was assumed to reckon it, or why it was not seen and what stands in its place.
+//! The findings, number by number, as a file of `lab/devices`. Each number stands with its error
+//! and how it was found, or with the assumption from which it was computed, or with the reason why
+//! it was not seen and the default that replaces it.
 
 use disklab_units::prose::{filled, visible};
 
 /// The origin of a number.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Provenance {
-    /// Measured, with the error as a part of the number; `None` if the number is no quantity.
+    /// Measured, with the relative error; `None` if the number is not a quantity.
     Measured { error: Option<f64>, how: String },
-    /// Reckoned from what was measured and something that was not: no error can be told.
+    /// Computed from measurements and an assumption, so that its error is not known.
     Derived { how: String, if_true: String },
-    /// Searched for until a model did what was measured; the error as a part of the number.
+    /// Fitted until a model reproduced the measurements, with the relative error.
     Fitted { error: f64, how: String },
     /// The data sheet states it.
     Stated,
-    /// A default stands there.
+    /// Not visible in the measurements, so that a default is used.
     NotVisible { why: String },
-    /// The results do not determine the number: it is what it was before.
+    /// Not determined by the results, so that the number keeps its previous value.
     NotDetermined { why: String },
 }
 
@@ -36,7 +37,7 @@ pub struct Sheet {
 }
 
 impl Sheet {
-    /// Adds what TOML writes as it is.
+    /// Adds a number that TOML writes without quotes.
     #[expect(clippy::needless_pass_by_value, reason = "callers have just made the value")]
     pub(crate) fn number(&mut self, key: &str, value: impl ToString, mark: Provenance) {
         self.lines.push(SheetLine { key: key.to_owned(), value: value.to_string(), mark });
@@ -48,13 +49,14 @@ impl Sheet {
         self.number(key, quoted(&value), mark);
     }
 
-    /// In the order of `keys`.
+    /// Sorts the lines in the order of `keys`.
     pub(crate) fn sort(&mut self, keys: &[&str]) {
         self.lines.sort_by_key(|line| keys.iter().position(|key| **key == line.key));
     }
 
-    /// The file: `head` becomes comments, `family` is the table's name; `size` is TOML, with a
-    /// comment. No line is longer than 100 columns, but for a value or a word that is.
+    /// Returns the file. `head` becomes comments, `family` is the table's name; `size` is TOML,
+    /// with a comment. No line has more than 100 columns, except where a single value or word is
+    /// longer.
     pub fn file(&self, head: &[String], summary: &str, size: &str, family: &str) -> String {
         let mut lines: Vec<String> = head.iter().flat_map(|line| comment(line, "# ")).collect();
         lines.push(format!("summary = {}", quoted(summary)));
@@ -66,12 +68,12 @@ impl Sheet {
     }
 }
 
-/// The columns of a file.
+/// Most columns of a line of the file.
 const COLUMNS: usize = 100;
-/// Comments stand beside numbers that take no more columns than this, and above the others.
+/// Comments are beside numbers of at most this many columns, and above wider ones.
 const ALIGNED: usize = 40;
 
-/// A text as lines of comments; the first begins with `first`.
+/// Returns a text as lines of comments, the first of which begins with `first`.
 fn comment(text: &str, first: &str) -> Vec<String> {
     let text = visible(text);
     let indent = format!("{}# ", " ".repeat(first.chars().count().saturating_sub(2)));
@@ -87,7 +89,7 @@ impl SheetLine {
         self.text().chars().count()
     }
 
-    /// The lines of the file, with comments in the column behind `width`.
+    /// Returns the lines of the file, with comments in the column behind `width`.
     fn rows(&self, width: usize) -> Vec<String> {
         let (text, words) = (self.text(), self.mark.words());
         if self.width() <= width {
@@ -134,12 +136,12 @@ impl Provenance {
     }
 }
 
-/// Measured, to within a part `error`.
+/// Returns the mark of a number that was measured with this relative error.
 pub(crate) fn measured(error: f64, how: impl Into<String>) -> Provenance {
     Provenance::Measured { error: Some(error), how: how.into() }
 }
 
-/// Seen, and no quantity.
+/// Returns the mark of a finding that is not a quantity.
 pub(crate) fn observed(how: impl Into<String>) -> Provenance {
     Provenance::Measured { error: None, how: how.into() }
 }
@@ -148,14 +150,14 @@ pub(crate) fn not_visible(why: impl Into<String>) -> Provenance {
     Provenance::NotVisible { why: why.into() }
 }
 
-/// Two digits of a part, in per cent.
+/// Writes a fraction in per cent, with two significant digits.
 pub fn percent(part: f64) -> String {
     let value = (part * 100.0).max(1e-4);
     let places = (1.0 - value.log10().floor()).max(0.0) as usize;
     format!("{value:.places$}")
 }
 
-/// A string of TOML, whatever is in the text.
+/// Writes any text as a TOML string.
 pub fn quoted(text: &str) -> String {
     let plain: String = text
         .chars()
@@ -165,7 +167,7 @@ pub fn quoted(text: &str) -> String {
     format!("\"{plain}\"")
 }
 
-/// Four digits, as a file has them.
+/// Writes a number with four significant digits.
 fn digits(value: f64) -> String {
     if value <= 0.0 {
         return "0".to_owned();
@@ -179,19 +181,19 @@ fn digits(value: f64) -> String {
     }
 }
 
-/// In nanoseconds.
+/// Writes a time given in ns.
 pub(crate) fn time(nanos: f64) -> String {
     let (unit, size) =
         [("s", 1e9), ("ms", 1e6)].into_iter().find(|unit| nanos >= unit.1).unwrap_or(("us", 1e3));
     format!("{} {unit}", digits(nanos / size))
 }
 
-/// In bytes a second.
+/// Writes a rate given in bytes a second.
 pub(crate) fn rate(rate: f64) -> String {
     format!("{} MB/s", digits(rate / 1e6))
 }
 
-/// In the largest unit that is exact.
+/// Writes a size in the largest unit in which it is a whole number.
 pub(crate) fn size(bytes: u64) -> String {
     let units = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
     let exact = units.into_iter().find(|unit| bytes > 0 && bytes.is_multiple_of(unit.1));

@@ -1,12 +1,12 @@
-//! The disk under test, as far as measuring needs it.
+//! The interface of a disk under test.
 
 use disklab_disks::Op;
 use disklab_units::{Bytes, Nanos};
 
 use crate::error::Result;
 
-/// A request. Sectors have 512 bytes; places and lengths are multiples of 4 KiB, but for a flush,
-/// which has neither.
+/// A request. Sectors have 512 bytes. Places and lengths are multiples of 4 KiB; a flush has
+/// neither.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Probe {
     pub op: Op,
@@ -27,14 +27,14 @@ impl Probe {
         Self { op: Op::Flush, sector: 0, sectors: 0 }
     }
 
-    /// This request and as many behind it as make `count`, side by side.
+    /// Returns `count` adjacent requests of this size, beginning with this one.
     pub(crate) fn in_sequence(self, count: u64) -> Vec<Self> {
         let sector = |index| self.sector + index * u64::from(self.sectors);
         (0..count).map(|index| Self { sector: sector(index), ..self }).collect()
     }
 }
 
-/// When a request was made and when it was done, by the clock of [`Target::now`].
+/// Times at which a request was submitted and completed, by the clock of [`Target::now`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timed {
     pub submitted: Nanos,
@@ -48,38 +48,37 @@ impl Timed {
         self.done.saturating_sub(self.submitted)
     }
 
-    /// The latency in nanoseconds.
+    /// Returns the latency in ns.
     pub(crate) fn nanos(self) -> f64 {
         self.latency().0 as f64
     }
 }
 
-/// The latency of each, in nanoseconds.
+/// Returns the latency of each request in ns.
 pub(crate) fn latencies(timed: &[Timed]) -> Vec<f64> {
     timed.iter().map(|timed| timed.nanos()).collect()
 }
 
-/// When they were done, in nanoseconds, rising.
+/// Returns the completion times in ns, in ascending order.
 pub(crate) fn ends(timed: &[Timed]) -> Vec<f64> {
     let mut done: Vec<f64> = timed.iter().map(|timed| timed.done.0 as f64).collect();
     done.sort_unstable_by(f64::total_cmp);
     done
 }
 
-/// A disk that can be asked, and a clock.
+/// A disk that serves requests, and a clock.
 ///
-/// Nothing between the caller and the disk may keep or join data: what is read here is read from
-/// the disk.
+/// Nothing between the caller and the disk may cache or merge data: every read reaches the disk.
 pub trait Target {
     fn bytes(&self) -> Bytes;
 
-    /// Never runs backwards; where it begins does not matter.
+    /// Returns the present time, which never decreases; its origin does not matter.
     fn now(&self) -> Nanos;
 
-    /// Leaves the disk alone for so long.
+    /// Sends no request to the disk for `time`.
     fn idle(&mut self, time: Nanos);
 
-    /// Keeps `depth` requests under way, a new one as soon as one is done, in the order given;
-    /// waits for the last. Returns when each was made and done, in the order given.
+    /// Keeps `depth` requests under way, submits a new one as soon as one completes, in the order
+    /// given, and waits for the last. Returns the times of each, in the order given.
     fn serve(&mut self, depth: usize, probes: &[Probe]) -> Result<Vec<Timed>>;
 }

@@ -1,5 +1,5 @@
-//! The read cache: how far the disk reads on behind a read, how many places it remembers, and how
-//! much of each.
+//! Measures the read cache: how far the disk reads ahead behind a read, how many places it
+//! remembers, and how much of each.
 
 use disklab_units::Nanos;
 
@@ -7,29 +7,29 @@ use crate::bench::{BLOCK, TestBench};
 use crate::error::{Error, Result};
 use crate::target::Probe;
 
-/// The disk gets so long to read ahead as far as it likes, in milliseconds; and some more, by
-/// chance, so that the platters are not always in the same place when it is over.
+/// Time for the disk to read ahead as far as it does, in ms. A random part of `MORE` is added, so
+/// that the platters are not always in the same place at the end.
 const CALM: f64 = 150.0;
 const MORE: f64 = 30.0;
-/// Tries that must agree, three hits before two misses: a read from the medium may by chance be as
-/// quick as a hit, and a hit late for a reason of its own.
+/// Number of tries that must agree, three hits before two misses. A read from the medium may by
+/// chance be as quick as a hit, and a hit may be late.
 const HITS: u32 = 3;
 const MISSES: u32 = 2;
-/// The furthest that is looked for, in sectors: 64 MiB.
+/// The largest read-ahead and segment that are looked for, in sectors: 64 MiB.
 const FURTHEST: u64 = 131_072;
-/// The most places that are looked for.
+/// The largest number of remembered places that is looked for.
 const MOST_PLACES: u64 = 512;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Bounds {
-    /// Still a hit.
+    /// Largest number that was a hit.
     pub low: u64,
-    /// No longer.
+    /// Smallest number that was not a hit.
     pub high: u64,
 }
 
 impl Bounds {
-    /// The roundest number from `low` to below `high`: what somebody will have chosen.
+    /// Returns the roundest number from `low` to below `high`, which the maker probably chose.
     pub fn round(self) -> u64 {
         let roundest = (0..64).rev().find_map(|bits| {
             let step = 1_u64 << bits;
@@ -39,7 +39,7 @@ impl Bounds {
         roundest.unwrap_or(self.low)
     }
 
-    /// Returns the error as a part of the number.
+    /// Returns the relative error.
     pub fn error(self) -> f64 {
         (self.high - self.low) as f64 / (self.low + self.high).max(1) as f64
     }
@@ -53,15 +53,15 @@ fn calm(bench: &mut TestBench<'_>) {
 /// The number at which hits end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Border {
-    /// The least that was tried is none.
+    /// Not even the least number that was tried is a hit.
     Nowhere,
     Within(Bounds),
-    /// This is one still, and no more was tried.
+    /// This number is still a hit, and no larger one was tried.
     Beyond(u64),
 }
 
 impl Border {
-    /// The last number that is a hit; 0 where none is.
+    /// Returns the last number that is a hit; 0 if there is none.
     pub fn last(self) -> u64 {
         match self {
             Self::Nowhere => 0,
@@ -70,26 +70,26 @@ impl Border {
         }
     }
 
-    /// The same, as round as the bounds allow.
+    /// Returns the last number that is a hit, as round as the bounds allow.
     pub fn round(self) -> u64 {
         if let Self::Within(bounds) = self { bounds.round() } else { self.last() }
     }
 }
 
-/// How far behind a read the disk reads on, in sectors. A read within `hit` nanoseconds came from
-/// the cache.
+/// Measures how far the disk reads ahead behind a read, in sectors. A read that takes less than
+/// `hit` ns came from the cache.
 pub(crate) fn look_ahead(bench: &mut TestBench<'_>, hit: f64) -> Result<Border> {
     let ahead = |bench: &mut TestBench<'_>, distance: u64| {
         let place = bench.place(distance + u64::from(2 * BLOCK));
         bench.read(place, BLOCK)?;
         calm(bench);
-        // The block that ends so far behind the first.
+        // This block ends `distance` behind the first one.
         Ok(bench.read(place + distance, BLOCK)?.nanos() < hit)
     };
     border(bench, u64::from(BLOCK), FURTHEST, ahead)
 }
 
-/// How many places the disk remembers that were read one after the other.
+/// Measures how many places, read one after another, the disk remembers.
 pub(crate) fn segments(bench: &mut TestBench<'_>, hit: f64) -> Result<Border> {
     let remembered = |bench: &mut TestBench<'_>, count: u64| {
         let places = bench.places(count as usize, 4096);
@@ -102,8 +102,8 @@ pub(crate) fn segments(bench: &mut TestBench<'_>, hit: f64) -> Result<Border> {
     border(bench, 1, MOST_PLACES, remembered)
 }
 
-/// How much of one sequential read the disk remembers, in sectors, what it read ahead behind it
-/// included.
+/// Measures how much of one sequential read the disk remembers, in sectors, including the sectors
+/// that it read ahead behind it.
 pub(crate) fn segment(bench: &mut TestBench<'_>, hit: f64, look_ahead: u64) -> Result<Border> {
     const REQUEST: u32 = 256;
     let remembered = |bench: &mut TestBench<'_>, length: u64| {
@@ -124,8 +124,8 @@ pub(crate) fn segment(bench: &mut TestBench<'_>, hit: f64, look_ahead: u64) -> R
     })
 }
 
-/// Finds the largest number that is a hit: doubled from `step` on to `most`, then halved down to
-/// `step` or a hundredth.
+/// Finds the largest number that is a hit. It doubles from `step` up to `most`, then bisects down
+/// to `step` or a 128th.
 fn border<B>(
     bench: &mut B,
     step: u64,

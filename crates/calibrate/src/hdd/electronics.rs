@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::plan::{Hints, KERNEL_SAYS, NOBODY_SAYS, READ_ONLY};
 use crate::sheet::{Provenance, measured, not_visible, observed, percent, size, time};
 
-/// The border that was found, or why nothing was tried.
+/// The border that was found, or the reason why none was looked for.
 type BorderSeen = Result<Border, &'static str>;
 
 impl HddWork<'_, '_> {
@@ -30,8 +30,8 @@ impl HddWork<'_, '_> {
         Ok(())
     }
 
-    /// Sets the cache's numbers to those that were seen; where hits had no end, to those that were
-    /// tried.
+    /// Sets the cache's numbers to those that were seen, or to the largest that were tried if hits
+    /// had no end.
     fn cache_numbers(&mut self, ahead: BorderSeen, segments: BorderSeen, segment: BorderSeen) {
         if let Ok(segments) = segments {
             self.hdd.cache_segments = segments.last().max(1) as u32;
@@ -46,7 +46,7 @@ impl HddWork<'_, '_> {
         {
             self.hdd.cache = Bytes((segment.round() * 512 * count).clamp(least, most));
         }
-        // A file whose numbers cannot be true together would be refused.
+        // The lab refuses a file whose numbers contradict each other.
         self.hdd.look_ahead = Bytes(self.hdd.look_ahead.0.min(most / count));
         self.hdd.cache = self.hdd.cache.max(Bytes(self.hdd.look_ahead.0 * count));
     }
@@ -192,7 +192,7 @@ fn border_mark(
     }
 }
 
-/// Puts the window that was found into `number`, and says where that is from.
+/// Stores the window that was found in `number`, and returns the mark of that number.
 fn window_mark(
     found: Result<Option<WriteWindow>, &'static str>,
     how: &str,

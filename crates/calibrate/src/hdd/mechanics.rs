@@ -1,5 +1,5 @@
-//! The mechanics of a hard disk: rotation, tracks and zones, seeks; and the port that all is seen
-//! through.
+//! The mechanics of a hard disk: rotation, tracks and zones, seeks; and the port, through which all
+//! of them are seen.
 
 use disklab_units::{Nanos, Rate};
 
@@ -13,18 +13,18 @@ use crate::bench::BLOCK;
 use crate::error::{Error, Result};
 use crate::sheet::{measured, not_visible, observed, rate, time};
 
-/// The speeds that motors are made for, in revolutions a minute.
+/// The nominal speeds of motors, in revolutions a minute.
 const SPEEDS: [u32; 8] = [3_600, 4_200, 5_400, 5_700, 5_900, 7_200, 10_000, 15_000];
-/// How far a disk may be from what its motor is made for, as a part: each of a model draws its own
-/// speed within 0.1 %, and measuring is off by less than the hundredth of that which is beyond.
+/// Greatest relative deviation of a disk from its motor's nominal speed. Each modelled disk draws
+/// its own speed within 0.1 %, and the remaining hundredth of that exceeds the error of measuring.
 const TOLERANCE: f64 = 0.001_01;
 
-/// A hit is not later than others by more than this part of a turn, 0.17 ms at 7200 rpm: more than
-/// hosts are late by, as a rule. As seldom, once in fifty, is a read of the medium as quick.
+/// The most by which a cache hit is later than others, as a fraction of a turn: 0.17 ms at 7200
+/// rpm, more than a host's usual delay. Only one read of the medium in fifty is this quick.
 const HIT: f64 = 0.02;
 
-/// Returns the speed that the motor is made for, if that is near, or else whole revolutions; and
-/// how far the disk may be from that, as a part.
+/// Returns the nominal speed of the motor if it is near, or else whole revolutions a minute, and
+/// the greatest relative deviation of the disk from that.
 fn speed(rotation: &Rotation) -> (u32, f64) {
     let measured = 60e9 / rotation.turn;
     let nominal =
@@ -66,7 +66,7 @@ impl HddWork<'_, '_> {
         Ok(())
     }
 
-    /// Tracks and zones.
+    /// Measures tracks and zones.
     pub(super) fn surface(&mut self) -> Result<(Tracks, Zones)> {
         self.bench.step("tracks and heads");
         let overhead = self.hdd.command_overhead.0 as f64;
@@ -117,8 +117,8 @@ impl HddWork<'_, '_> {
         self.bench.step("seeks");
         let overhead = self.hdd.command_overhead.0 as f64;
         let block = f64::from(BLOCK) * 512.0;
-        // Within a track data comes faster than the sustained rate, by the part that changes of
-        // track take.
+        // Within a track, data comes faster than the sustained rate, by the fraction of time that
+        // changes of track take.
         let faster = if tracks.gap > 0.0 { 1.0 + tracks.gap / self.turn } else { 1.0 };
         let besides = |sector| overhead + block * 1e9 / (zones.rate_at(sector) * faster);
         let known = KnownMechanics {
@@ -135,7 +135,7 @@ impl HddWork<'_, '_> {
             return Err(Error::Unclear(why.to_owned()));
         };
         let millis = Nanos::from_millis;
-        // What a device of the lab can have.
+        // These are the ranges that a device of the lab may have.
         let track = fit.track.clamp(Nanos::from_micros(50), millis(20));
         let average = fit.average.clamp(millis(1).max(track), millis(50));
         let full = fit.full.clamp(average, millis(100));
@@ -159,12 +159,12 @@ impl HddWork<'_, '_> {
         Ok(())
     }
 
-    /// The skew between two tracks is as long as a change of head and settling for a write, or of
-    /// cylinder.
+    /// Derives the head switch and the settling time of writes. The skew between two tracks is as
+    /// long as a change of head or cylinder and settling for a write.
     fn switch_and_settle(&mut self, tracks: &Tracks, switch: Option<(f64, f64)>) {
         self.hdd.head_switch = self.hdd.head_switch.min(self.hdd.seek_track_to_track);
         let seen = if let Some((switch, away)) = switch.filter(|_| tracks.gap > 0.0) {
-            // No device has a longer one, and none was built.
+            // No device of the lab may have a longer one, and no drive was built with one.
             self.hdd.head_switch = Nanos(switch as u64).min(Nanos::from_millis(10));
             let error = away.max(self.turn / 4096.0) / switch.max(1.0);
             measured(error, "reads on one track after another").assuming(self.assumed)
@@ -180,8 +180,8 @@ impl HddWork<'_, '_> {
             Some(cylinder) => (tracks.gap - switch).midpoint(cylinder.gap - track.max(switch)),
             None => tracks.gap - track.max(switch),
         };
-        // A skew shorter than the move by more than the move's error (0.4 ms) is made for something
-        // else.
+        // If the skew is shorter than the move by more than the move's error (0.4 ms), its purpose
+        // is another.
         let seen = if tracks.gap > 0.0 && settle > -0.05 * self.turn {
             self.hdd.write_settle = Nanos(settle.max(0.0) as u64).min(Nanos::from_millis(10));
             observed("the skew between tracks less the move")
@@ -197,7 +197,7 @@ impl HddWork<'_, '_> {
 mod tests {
     use super::*;
 
-    /// Its error is that of the number in the file, not of the measured one.
+    /// The error is that of the number in the file, not that of the measured number.
     #[test]
     fn a_nominal_speed_is_off_by_what_the_disk_is_off() {
         let at = |rpm: f64, error| speed(&Rotation { turn: 60e9 / rpm, error });

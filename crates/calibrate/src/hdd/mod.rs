@@ -1,5 +1,5 @@
-//! A hard disk, part by part: each thing that is measured has its file, and later ones build on
-//! what earlier ones found.
+//! The measurement of a hard disk, part by part. Each part has its own file, and later parts build
+//! on the results of earlier ones.
 
 mod cache;
 mod electronics;
@@ -23,10 +23,10 @@ use crate::error::Result;
 use crate::plan::Hints;
 use crate::sheet::Sheet;
 
-/// How many times [`TestBench::step`] is called here.
+/// Number of calls of [`TestBench::step`] here.
 pub(crate) const STEPS: u32 = 10;
 
-/// Measures what is known to turn.
+/// Measures a disk that is known to rotate.
 pub(crate) fn measure(
     bench: &mut TestBench<'_>,
     rotation: &Rotation,
@@ -37,7 +37,7 @@ pub(crate) fn measure(
     work.port()?;
     let (tracks, zones) = work.surface()?;
     work.seeks(&tracks, &zones)?;
-    // What loads hang on most comes first: time may run out.
+    // The parts that affect loads most come first, because time may run out.
     work.queue(hints)?;
     work.cache()?;
     work.writes(hints)?;

@@ -1,28 +1,30 @@
-//! Measures the cost of a command and the rate of the link, by reading again what has just been
-//! read: the medium has no part in it.
+//! Measures the time of a command and the rate of the link, by reading again what has just been
+//! read. The medium is not involved.
 
 use crate::bench::TestBench;
 use crate::error::Result;
 use crate::numbers::{line, quantile};
 
-/// In sectors.
+/// Sizes of the reads, in sectors.
 const SIZES: [u32; 6] = [8, 32, 64, 128, 256, 512];
-/// Each place gives a time of its own, and each further read of it one more: eighteen for each
+/// Each place is read `AGAIN` times more, and each of these reads gives a time: eighteen for each
 /// size, of which the quickest two count.
 const PLACES: usize = 6;
 const AGAIN: usize = 3;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PortEstimate {
-    /// For each command, in nanoseconds.
+    /// Time of each command, in ns.
     pub overhead: f64,
-    /// Bytes a second.
+    /// Rate of the link, in bytes a second.
     pub rate: f64,
-    /// How far the times are from the line through them, as a part of the shortest.
+    /// Root mean square distance of the times from the line through them, as a fraction of the
+    /// shortest time.
     pub beside: f64,
 }
 
-/// `turn` in nanoseconds. `None` where reading again comes from the medium again.
+/// Measures the port, with the time of a turn in ns. Returns `None` if a second read comes from the
+/// medium again.
 pub(crate) fn measure(bench: &mut TestBench<'_>, turn: f64) -> Result<Option<PortEstimate>> {
     let mut times = Vec::new();
     for sectors in SIZES {
@@ -34,14 +36,14 @@ pub(crate) fn measure(bench: &mut TestBench<'_>, turn: f64) -> Result<Option<Por
                 of_size.push(bench.read(place, sectors)?.nanos());
             }
         }
-        // The quick ones: what is later is late for reasons of the host's.
+        // Only the quick reads count, because the host delays the later ones.
         times.push((f64::from(sectors) * 512.0, quantile(&of_size, 0.1)));
     }
     Ok(port(&times, turn))
 }
 
-/// From pairs of bytes and nanoseconds. The medium comes round to the same sectors after most of a
-/// turn.
+/// Estimates the port from pairs of bytes and ns. Times of half a turn and more are left out,
+/// because the medium needs most of a turn to come round to the same sectors.
 fn port(times: &[(f64, f64)], turn: f64) -> Option<PortEstimate> {
     let hits: Vec<(f64, f64)> =
         times.iter().copied().filter(|&(_, time)| time < 0.5 * turn).collect();

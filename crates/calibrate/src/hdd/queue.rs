@@ -1,7 +1,7 @@
-//! How the disk chooses among queued commands: by how many it serves a second, and how long each
-//! waits, at depths from 2 to 32. What it would take with other numbers is tried on the model that
-//! is known by now, with the very requests that were measured; so is how many buffered writes it
-//! weighs against each other.
+//! Finds how the disk chooses among queued commands, from its IOPS and waits at depths from 2 to
+//! 32. It runs the very requests that were measured on the model as known so far, with many values
+//! of the unknown numbers. The number of buffered writes that the disk compares is found in the
+//! same way.
 
 use disklab_config::device::{Hdd, Model};
 use disklab_disks::build;
@@ -12,35 +12,35 @@ use crate::error::Result;
 use crate::modelled::Modelled;
 use crate::target::{Probe, Target, Timed, ends, latencies};
 
-/// Reads at each depth: enough for a pace within 3 % and a 99th percentile.
+/// Number of reads at each depth: enough for a rate within 3 % and a 99th percentile.
 const READS: [(usize, usize); 5] = [(2, 300), (4, 400), (8, 600), (16, 900), (32, 1_500)];
-/// Beyond the buffer's fill.
+/// Number of writes beyond those that fill the buffer.
 const WRITES: usize = 1_200;
 const WINDOWS: [u32; 19] = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 32, 48, 64, 96, 128];
-/// The values of `queue_error` that are tried, in milliseconds.
+/// The values of `queue_error` that are tried, in ms.
 const ERRORS: [u64; 12] = [0, 1, 2, 4, 6, 8, 12, 16, 20, 24, 32, 48];
-/// The values of `queue_patience` that are tried, in milliseconds.
+/// The values of `queue_patience` that are tried, in ms.
 const PATIENCES: [u64; 8] = [125, 250, 500, 1_000, 2_000, 5_000, 10_000, 30_000];
 
-/// How the disk chooses among queued reads.
+/// The parameters of the disk's choice among queued reads.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ReadChoice {
     pub error: Nanos,
     pub patience: Nanos,
     pub batch: u32,
-    /// By how much the model with this choice is off in requests a second, as a part, at the depth
-    /// at which it is furthest off.
+    /// Relative error of the model's IOPS with this choice, at the depth at which it is greatest.
     pub beside: f64,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WriteWindow {
     pub commands: u32,
-    /// By how much the model with this window is off in requests a second, as a part.
+    /// Relative error of the model's IOPS with this window.
     pub beside: f64,
 }
 
-/// The numbers that are compared at one depth: the time of all requests, and how long they wait.
+/// The numbers that are compared at one depth: the time of all requests, and the median and 99th
+/// percentile of their latencies, in ns.
 struct Pace {
     span: f64,
     median: f64,
@@ -55,8 +55,8 @@ impl Pace {
         Self { span: span(timed), median: percentile(50), longest: percentile(99) }
     }
 
-    /// How far this is from what was measured. The pace counts most; the longest waits, of which
-    /// there are few, least.
+    /// Returns the distance from the measured numbers. The total time counts most, and the 99th
+    /// percentile, which few requests decide, least.
     fn distance(&self, measured: &Self) -> f64 {
         let off = |one: f64, other: f64| (one / other).ln().abs();
         4.0 * off(self.span, measured.span)
@@ -65,7 +65,7 @@ impl Pace {
     }
 }
 
-/// Random reads at each depth up to the disk's.
+/// Measures random reads at each depth up to the disk's, and finds the choice that explains them.
 pub(crate) fn reads(
     bench: &mut TestBench<'_>,
     model: &Hdd,
@@ -85,15 +85,15 @@ pub(crate) fn reads(
     best_choice(&measured, batch, model, bytes)
 }
 
-/// Completions nearer to each other than this, in nanoseconds, were reported together: no arm
-/// serves two random reads within it.
+/// Completions that are nearer to each other than this, in ns, were reported together: no arm
+/// serves two random reads in that time.
 const TOGETHER: f64 = 150e3;
 
-/// How many requests the disk reports together at most times; 1 if it reports most of them alone.
+/// Returns how many requests the disk usually reports together; 1 if it reports most of them alone.
 fn batch_size(timed: &[Timed], depth: usize) -> u32 {
     let mut ends = ends(timed);
     ends.sort_unstable_by(f64::total_cmp);
-    // Beyond a batch of the whole queue none can be seen.
+    // A batch larger than the queue cannot be seen.
     let mut requests = vec![0; depth + 1];
     for batch in ends.chunk_by(|one, next| next - one < TOGETHER) {
         requests[batch.len().min(depth)] += batch.len();
@@ -102,8 +102,8 @@ fn batch_size(timed: &[Timed], depth: usize) -> u32 {
     usual as u32
 }
 
-/// The choice with which the model comes nearest to what was measured at all depths; `None` if it
-/// comes near with none.
+/// Returns the choice with which the model comes nearest to the measurements at all depths; `None`
+/// if no choice comes near.
 fn best_choice(
     measured: &[(usize, Vec<Probe>, Pace)],
     batch: u32,
@@ -135,7 +135,8 @@ fn best_choice(
     Ok(best.map(|(_, choice)| choice).filter(|choice| choice.beside < NEAR))
 }
 
-/// Random writes that fill the buffer and go on, and a flush.
+/// Measures random writes that fill the buffer and continue, and a flush, and finds the window that
+/// explains them.
 pub(crate) fn writes(
     bench: &mut TestBench<'_>,
     model: &Hdd,
@@ -149,12 +150,12 @@ pub(crate) fn writes(
     nearest(measured, (&probes, bytes), with)
 }
 
-/// A window is believed if the model with it is no further off than this part: loads that the whole
-/// of a calibration is held to must be met as nearly.
+/// Greatest relative error of the model for a choice or window that is accepted. The tests of a
+/// whole calibration require the same accuracy of loads.
 const NEAR: f64 = 0.1;
 
-/// The window with which the model takes most nearly as long as was measured for the same requests
-/// on a disk of this size; `None` if it comes near with none.
+/// Returns the window with which the model's time for the same requests, on a disk of this size,
+/// comes nearest to the measured time; `None` if no window comes near.
 fn nearest(
     measured: f64,
     (probes, bytes): (&[Probe], Bytes),
@@ -172,7 +173,7 @@ fn nearest(
     Ok(best.filter(|best| best.beside < NEAR))
 }
 
-/// From the first request to the last completion, in nanoseconds.
+/// Returns the time from the first submission to the last completion, in ns.
 fn span(timed: &[Timed]) -> f64 {
     let first = timed.iter().map(|timed| timed.submitted.0).min().unwrap_or_default();
     let last = timed.iter().map(|timed| timed.done.0).max().unwrap_or_default();
@@ -205,7 +206,8 @@ mod tests {
         assert!(found(measured * 3.0).is_none() && found(measured / 5.0).is_none());
     }
 
-    /// A disk whose angles and errors are others is found again, at all depths.
+    /// The choice of a disk with other angles and errors than the model is found again from all
+    /// depths.
     #[test]
     fn a_choice_is_found_again_from_all_depths() {
         for (error, patience, batch) in
@@ -239,7 +241,7 @@ mod tests {
             let near = |found: Nanos, wanted: Nanos| {
                 found.0.abs_diff(wanted.0) <= (wanted.0 * 3 / 5).max(4_000_000)
             };
-            // A drive that reports in batches chooses among few at the end of each.
+            // A drive that reports in batches chooses among few commands at the end of each batch.
             assert!(batch > 1 || near(found.error, error), "{found:?} for {error}");
             assert!(near(found.patience, patience) || found.patience >= patience, "{found:?}");
             assert!(found.beside < 0.06, "{found:?}");

@@ -1,33 +1,34 @@
-//! Measures how long the arm takes from one sector to another, without the wait for the platters.
+//! Measures the time of the arm from one sector to another, without the rotational wait.
 //!
 //! A read of the second sector, begun some time after one of the first, ends when the platters
-//! bring it round; that moment is the same, modulo a turn, whatever the arm took. So each read
-//! tells that the arm took no longer than until then and more than until a turn before. Waiting a
-//! chosen time before the second read moves these bounds: halving them again and again finds the
-//! time itself. All pairs are halved in turn, so that none is in the cache when it is read again.
+//! bring the sector round. That time is the same, modulo a turn, for every duration of the arm's
+//! move. Each read therefore bounds the duration: the move ended before that time, and not before
+//! the previous pass one turn earlier. A chosen wait before the second read shifts these bounds,
+//! and repeated bisection finds the duration itself. The pairs take turns, so that none is in the
+//! cache when it is read again.
 //!
-//! While the disk waits it reads ahead, and the arm may go on to the next track. Where a track or a
-//! cylinder makes a difference the second read is moved along its track instead, which comes to the
-//! same.
+//! While the disk waits it reads ahead, and the arm may move on to the next track. Where a track or
+//! a cylinder matters, the second read is therefore moved along its track instead, which has the
+//! same effect as the wait.
 
 use disklab_units::Nanos;
 
 use crate::bench::{BLOCK, TestBench};
 use crate::error::Result;
 
-/// A turn is halved so often: 8 ms to 4 us.
+/// Number of bisections of a turn: from 8 ms to 4 us.
 const ROUNDS: usize = 11;
 
 pub(crate) struct SeekPair {
     pub from: u64,
     pub to: u64,
-    /// The track on which `to` may be moved.
+    /// The track along which `to` may be moved.
     track: Option<Track>,
-    /// The second read takes longer than this and no longer than that if the platters wait for it,
-    /// in nanoseconds.
+    /// Bounds of the second read's duration without the rotational wait, in ns: more than `low` and
+    /// at most `high`.
     low: f64,
     high: f64,
-    /// From the end of the first read to the end of the second, modulo a turn.
+    /// Time from the end of the first read to the end of the second, modulo a turn, in ns.
     apart: Option<f64>,
 }
 
@@ -36,7 +37,7 @@ pub(crate) struct SeekPair {
 struct Track {
     first: u64,
     blocks: u64,
-    /// On all of it.
+    /// Number of sectors on the whole track.
     sectors: f64,
 }
 
@@ -45,12 +46,14 @@ impl SeekPair {
         Self { from, to, track: None, low: 0.0, high: f64::MAX, apart: None }
     }
 
-    /// To anywhere on the track of so many sectors that begins at `start`.
+    /// Returns a pair whose second read is anywhere on the track of `sectors` sectors that begins
+    /// at `start`.
     pub fn to_track(from: u64, start: f64, sectors: f64) -> Self {
         Self::to_part(from, (start, start + sectors), sectors)
     }
 
-    /// To anywhere between two places on a track of so many sectors.
+    /// Returns a pair whose second read is anywhere between two places on a track of `sectors`
+    /// sectors.
     pub fn to_part(from: u64, (start, end): (f64, f64), sectors: f64) -> Self {
         let block = u64::from(BLOCK);
         let first = (start.ceil().max(0.0) as u64).next_multiple_of(block);
@@ -59,29 +62,28 @@ impl SeekPair {
         Self { track: Some(Track { first, blocks, sectors }), ..Self::new(from, to) }
     }
 
-    /// The second read's time without the wait, in nanoseconds, if it was found to within a
+    /// Returns the second read's time without the rotational wait, in ns, if it is known to a
     /// hundredth of a turn.
     pub fn time(&self, turn: f64) -> Option<f64> {
         (self.high - self.low < turn / 100.0).then(|| f64::midpoint(self.low, self.high))
     }
 
-    /// Chooses the sector to read second and how long to wait before, so that its end tells on
-    /// which side of the middle its time is.
+    /// Chooses the sector of the second read and the wait before it, so that the end of the read
+    /// shows on which side of the middle the time is.
     fn aim(&self, turn: f64) -> (u64, f64) {
         let Some(apart) = self.apart else { return (self.to, 0.0) };
         let middle = f64::midpoint(self.low, self.high);
         let wait = (apart - middle).rem_euclid(turn);
         let Some(Track { first, blocks, sectors }) = self.track else { return (self.to, wait) };
-        // Sectors further on come later; the first block whose turn it is in time, and a short wait
-        // for the rest.
+        // Sectors further on come later. The first block that comes in time is chosen, with a short
+        // wait for the rest.
         let place = ((self.to - first) as f64 - wait / turn * sectors).rem_euclid(sectors);
         let index = (place / f64::from(BLOCK)).ceil() as u64;
         let to = first + if index < blocks { index } else { 0 } * u64::from(BLOCK);
         (to, (apart + self.later(to, turn) - middle).rem_euclid(turn))
     }
 
-    /// By how much the platters bring another sector of the same track later than `to`, in
-    /// nanoseconds.
+    /// Returns how much later than `to` the platters bring another sector of the same track, in ns.
     fn later(&self, other: u64, turn: f64) -> f64 {
         let sectors = self.track.map_or(f64::INFINITY, |track| track.sectors);
         (other as f64 - self.to as f64) / sectors * turn
@@ -99,11 +101,11 @@ impl SeekPair {
     }
 }
 
-/// More places than this are not read to make a cache forget.
+/// Most places that are read to make a cache forget.
 const MOST_BETWEEN: usize = 1024;
 
-/// Narrows all pairs. `turn` in nanoseconds; a read within `hit` nanoseconds came from the cache
-/// and tells nothing.
+/// Narrows the bounds of all pairs. `turn` is in ns. A read that takes at most `hit` ns came from
+/// the cache and says nothing.
 pub(crate) fn measure(
     bench: &mut TestBench<'_>,
     pairs: &mut [SeekPair],
@@ -129,7 +131,7 @@ pub(crate) fn measure(
                 hits += 1;
             }
         }
-        // A cache that remembers all pairs must be given something else to remember.
+        // A cache that remembers all pairs needs other places to remember.
         if hits * 5 > pairs.len() && between < MOST_BETWEEN {
             between = (between * 2).max(256);
         } else {
@@ -145,7 +147,8 @@ mod tests {
 
     use super::*;
 
-    /// Platters that turn exactly: the second read's latency and the time between the two ends.
+    /// Simulates platters of exact speed. Returns the second read's latency and the time between
+    /// the two ends.
     fn read(pair: &SeekPair, time: f64, angle: f64, turn: f64) -> (f64, f64) {
         let (to, wait) = pair.aim(turn);
         let place = (angle * turn + pair.later(to, turn)).rem_euclid(turn);
@@ -171,7 +174,7 @@ mod tests {
             prop_assert!((found - time).abs() < turn / 1000.0, "{found} instead of {time}");
         }
 
-        /// So short that nothing is read ahead meanwhile.
+        /// The wait is so short that the disk reads nothing ahead meanwhile.
         #[test]
         fn on_a_track_there_is_hardly_a_wait(angle in 0.0..1.0_f64, sectors in 900.0..4000.0_f64) {
             let turn = 8.3e6;
@@ -184,7 +187,7 @@ mod tests {
         }
     }
 
-    /// Floats have no steps of their own.
+    /// Steps through floats, for which the standard library has no `step_by`.
     trait StepBy {
         fn step(self, by: f64) -> impl Iterator<Item = f64>;
     }

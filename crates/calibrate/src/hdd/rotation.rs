@@ -1,10 +1,10 @@
-//! How long a turn takes.
+//! Measures the time of a turn.
 //!
-//! A sector that comes from the medium is there when the head has passed its end, whatever the arm
-//! did before: reads of one sector end a whole number of turns apart. So many sectors are read in
-//! turn, several times, and the turn is the longest time that divides all intervals between two
-//! reads of one sector. There are more sectors than most caches have segments; where one still had
-//! a sector, the read was too quick to be counted, and where it had most, more are tried.
+//! A read from the medium ends when the head has passed the end of the sector, whatever the arm did
+//! before. Reads of one sector therefore end a whole number of turns apart. Many sectors are read
+//! in turn, several times, and the turn is the longest time that divides all intervals between two
+//! reads of one sector. There are more sectors than most caches have segments. A read of a sector
+//! that was still cached is too quick to count; if most were, more sectors are tried.
 
 use crate::bench::TestBench;
 use crate::error::Result;
@@ -14,21 +14,22 @@ use crate::target::{Probe, Timed, latencies};
 const PLACES: [usize; 2] = [150, 1200];
 const VISITS: usize = 4;
 
-/// Turns that a disk could have: 20000 to 3000 rpm.
+/// The shortest time of a turn of any disk, in ns: 20000 rpm. `LONGEST` is that of 3000 rpm.
 const SHORTEST: f64 = 3e6;
 const LONGEST: f64 = 20e6;
 
-/// Intervals in which a turn is searched: as many as show a turn among noise of a tenth of one.
+/// Number of intervals in which a turn is searched: enough to find a turn in noise of a tenth of a
+/// turn.
 const SEARCHED: usize = 400;
 
-/// Reads of what was just read: how quick the cache is.
+/// Number of reads of what was just read, from which the time of a cache hit is estimated.
 const AGAIN: usize = 9;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rotation {
-    /// The time of one turn, in nanoseconds.
+    /// The time of one turn, in ns.
     pub turn: f64,
-    /// Standard error of it, as a part of it.
+    /// Relative standard error of the turn.
     pub error: f64,
 }
 
@@ -44,13 +45,13 @@ pub(crate) fn measure(bench: &mut TestBench<'_>) -> Result<Option<Rotation>> {
 fn visited(bench: &mut TestBench<'_>, places: usize) -> Result<Vec<Vec<f64>>> {
     let probes = bench.blocks(places, Probe::read);
     let again = latencies(&bench.serve(1, &[probes[0]; AGAIN])?[1..]);
-    // A host may be late by half of that; the medium is slower by more, or `intervals` does
-    // without.
+    // A host may be late by half of the time of a hit. The medium is slower by more, or else
+    // `intervals` ignores the limit.
     let hit = 1.5 * median(&again);
     let mut visits = Vec::new();
     for _ in 0..VISITS {
-        // In another order each time: intervals that were all about the same could be whole turns
-        // of many lengths.
+        // The order differs each time: if all intervals were about the same, they could be whole
+        // turns of many lengths.
         let mut order: Vec<usize> = (0..places).collect();
         order.sort_by_cached_key(|_| (bench.chance() * 1e9) as u64);
         let shuffled: Vec<Probe> = order.iter().map(|&place| probes[place]).collect();
@@ -63,9 +64,9 @@ fn visited(bench: &mut TestBench<'_>, places: usize) -> Result<Vec<Vec<f64>>> {
     Ok(intervals(&visits, hit))
 }
 
-/// Between one visit of a place and the next, in nanoseconds, in the order of the places; the
-/// intervals of a place are in one list. A read within `hit` nanoseconds came from the cache,
-/// unless the first reads of all places do: then there is none.
+/// Returns the intervals between one visit of a place and the next, in ns, one list for each place.
+/// A read that takes at most `hit` ns came from the cache. If the first reads of all places are
+/// that quick, the limit is ignored.
 fn intervals(visits: &[Vec<Timed>], hit: f64) -> Vec<Vec<f64>> {
     let places = visits.first().map_or(0, Vec::len);
     let first = visits.first().map(|visit| latencies(visit)).unwrap_or_default();
@@ -83,16 +84,17 @@ fn intervals(visits: &[Vec<Timed>], hit: f64) -> Vec<Vec<f64>> {
     (0..places).map(between_visits).collect()
 }
 
-/// The longest time that divides all of them, if there is one.
+/// Returns the longest time that divides all intervals, if there is one.
 pub(crate) fn turn(intervals: &[Vec<f64>]) -> Option<Rotation> {
     let mut single: Vec<f64> = intervals.iter().flatten().copied().collect();
     if single.len() < 30 {
         return None;
     }
     single.sort_unstable_by(f64::total_cmp);
-    // The shorter ones are enough to tell turns apart, and quicker to search.
+    // The shorter intervals are enough to distinguish turns, and quicker to search.
     let coarse = longest_period(&single[..single.len().min(SEARCHED)])?;
-    // Over the longest span that is sure to be counted right, then over all of it.
+    // The turn is refined over single intervals, in which the number of turns is certain, and then
+    // over all intervals of a place together.
     let spans: Vec<f64> =
         intervals.iter().map(|of_place| of_place.iter().sum()).filter(|&span| span > 0.0).collect();
     let turn = refined(&spans, refined(&single, coarse));
@@ -100,18 +102,20 @@ pub(crate) fn turn(intervals: &[Vec<f64>]) -> Option<Rotation> {
     let jitter = rms(single.iter().map(beside)) / turn;
     let weight: f64 = spans.iter().map(|span| (span / turn).round().powi(2)).sum();
     let error = rms(spans.iter().map(beside)) / weight.sqrt() / turn;
-    // Intervals that are anything at all are 0.29 of a turn from whole turns.
+    // Random intervals are 0.29 of a turn (root mean square) from whole turns.
     (jitter < 0.1).then_some(Rotation { turn, error })
 }
 
-/// By how well all intervals come round on a circle of one turn: 1 where each is whole turns.
+/// Returns the longest period that divides the intervals. A period's score is the mean cosine of
+/// the intervals on a circle of one period: 1 if each is a whole number of periods.
 fn longest_period(intervals: &[f64]) -> Option<f64> {
     let longest = intervals.iter().copied().fold(0.0, f64::max);
     let agreement = |period: f64| {
         let round = |interval: &f64| ((interval / period).fract() * std::f64::consts::TAU).cos();
         intervals.iter().map(round).sum::<f64>() / intervals.len() as f64
     };
-    // Frequencies in steps so small that the longest interval is a twelfth of a turn further.
+    // Frequencies are tried in steps so small that the longest interval changes by a twelfth of a
+    // turn.
     let step = 1.0 / (12.0 * longest);
     let count = ((1.0 / SHORTEST - 1.0 / LONGEST) / step) as u32;
     let found: Vec<(f64, f64)> = (0..=count)
@@ -121,29 +125,30 @@ fn longest_period(intervals: &[f64]) -> Option<f64> {
         })
         .collect();
     let best = found.iter().map(|&(_, score)| score).fold(0.0, f64::max);
-    // Of intervals that are anything at all the mean is 0 and its deviation, of 400, a thirtieth:
-    // 0.5 is no chance.
+    // The score of random intervals has mean 0 and, for 400 of them, a standard deviation of a
+    // thirtieth. A score of 0.5 is therefore not chance.
     if best < 0.5 {
         return None;
     }
-    // Between two steps of the search a peak may be higher than it was found.
+    // A peak between two steps of the search may be higher than the search found.
     let exact = |period: f64| {
         let period = refined(intervals, period);
         (period, agreement(period))
     };
-    // Half a step from its top a peak is cos(2 pi / 24) of it at the longest intervals, 0.97, and
-    // higher on the whole.
+    // Half a step from its top, the score of the longest intervals is cos(2 pi / 24) of the peak,
+    // 0.97, and that of all intervals is higher.
     let candidates =
         found.iter().filter(|&&(_, score)| score > 0.8 * best).map(|&(period, _)| exact(period));
     let (period, score) = candidates.max_by(|a, b| a.1.total_cmp(&b.1))?;
     // A half and a third of a turn divide all intervals too.
     let multiples = (1..=6).rev().map(|times| exact(period * f64::from(times)));
-    // Intervals that a multiple does not divide are spread evenly over its circle, and their mean
+    // Intervals that a multiple does not divide are evenly spread over its circle, and their mean
     // is 0.
     multiples.into_iter().find(|multiple| multiple.1 > 0.85 * score).map(|multiple| multiple.0)
 }
 
-/// Least squares over the number of turns in each span, which `turn` is good enough to count.
+/// Refines `turn` by least squares over the number of turns in each span. `turn` must be exact
+/// enough to count them.
 fn refined(spans: &[f64], turn: f64) -> f64 {
     let (mut product, mut square) = (0.0, 0.0);
     for span in spans {
@@ -163,7 +168,7 @@ mod tests {
 
     use super::*;
 
-    /// Intervals up to four seconds, whole turns but for noise of some part of a turn.
+    /// Draws intervals of up to four seconds: whole turns, plus noise of a fraction of a turn.
     fn drawn(period: f64, noise: f64, seed: u64) -> Vec<Vec<f64>> {
         let mut random = Random::new(Seed(seed));
         let mut one = |_| {

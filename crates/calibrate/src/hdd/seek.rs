@@ -1,5 +1,5 @@
-//! The seek curve: what the arm takes over all distances, from one cylinder to the whole stroke,
-//! and the three times of a data sheet whose curve comes nearest to that.
+//! Measures the seek curve: the arm's time over all distances from one cylinder to the full stroke.
+//! Finds the three times of a data sheet whose curve comes nearest to it.
 
 use disklab_config::device::Hdd;
 use disklab_disks::Travel;
@@ -13,27 +13,27 @@ use crate::numbers::{median, rms, spread};
 
 /// The facts about the disk that measuring its seeks needs.
 pub(crate) struct KnownMechanics<'a> {
-    /// In nanoseconds.
+    /// The time of a turn, in ns.
     pub turn: f64,
     pub tracks: &'a Tracks,
     pub heads: u32,
-    /// The time of a read at a sector without arm and platters, in nanoseconds.
+    /// The time of a read at a sector without arm and platters, in ns.
     pub overhead: &'a dyn Fn(u64) -> f64,
-    /// A read that takes no longer came from the cache, in nanoseconds.
+    /// A read that takes at most this time, in ns, came from the cache.
     pub hit: f64,
 }
 
 pub(crate) struct SeekMoves {
-    /// From sector to sector, in nanoseconds.
+    /// Moves from one sector to another, and their times in ns.
     pub moves: Vec<(u64, u64, f64)>,
-    /// Moves that were tried and whose time was not found.
+    /// Number of moves that were tried and whose time was not found.
     pub missed: usize,
-    /// A change of head, in nanoseconds, and how far single ones are from it.
+    /// The time of a change of head in ns, and the median deviation of single ones from it.
     pub switch: Option<(f64, f64)>,
 }
 
 impl SeekMoves {
-    /// How the curve was found: by which moves, and which had no part in it.
+    /// Describes how the curve was found: which moves it fits and which were left out.
     pub fn describe(&self, fit: &SeekFit) -> String {
         let (found, all) = (self.moves.len(), self.moves.len() + self.missed);
         let mut words = vec![format!("{found} of {all} moves of the arm, waits taken away")];
@@ -74,7 +74,7 @@ pub(crate) fn measure(bench: &mut TestBench<'_>, known: &KnownMechanics<'_>) -> 
     })
 }
 
-/// The first block that begins at or behind a place.
+/// Returns a block that begins at or just behind a place.
 fn block(sector: f64) -> u64 {
     (sector.max(0.0) as u64).next_multiple_of(u64::from(BLOCK)) + u64::from(BLOCK)
 }
@@ -85,11 +85,11 @@ fn room(bench: &TestBench<'_>, cylinder: f64) -> f64 {
     (bench.size() as f64 / 100.0 / cylinder).max(1.0)
 }
 
-/// Changes of head that are tried.
+/// Number of changes of head that are tried.
 const SWITCHES: u32 = 12;
 
-/// From one track of a cylinder to the one before, a change of head, where tracks were seen to
-/// begin; from any track where no cylinder shows.
+/// Returns pairs from one track of a cylinder to the previous track, which is a change of head, at
+/// places where tracks were seen to begin. If no cylinder shows, any track counts.
 fn neighbours(known: &KnownMechanics<'_>) -> Vec<SeekPair> {
     let Some(starts) = known.tracks.seen else { return Vec::new() };
     let in_cylinder = |track: &u32| {
@@ -98,11 +98,11 @@ fn neighbours(known: &KnownMechanics<'_>) -> Vec<SeekPair> {
     let tracks: Vec<u32> = (1..starts.count).filter(in_cylinder).collect();
     let pair = |&track: &u32| {
         let start = starts.first + f64::from(track) * starts.distance;
-        // A start is as exact as a request is long.
+        // The place of a start is known to the length of a request.
         let before = (start - starts.distance + starts.within, start - starts.within);
         SeekPair::to_part(block(start + starts.within), before, starts.distance)
     };
-    // All over them: the first ones may still be remembered.
+    // The pairs are spread over all tracks, because the cache may still hold the first ones.
     tracks
         .iter()
         .rev()
@@ -112,8 +112,8 @@ fn neighbours(known: &KnownMechanics<'_>) -> Vec<SeekPair> {
         .collect()
 }
 
-/// Over whole cylinders at the disk's beginning. Backwards: what the first read reads ahead is not
-/// in the way.
+/// Returns pairs over whole cylinders at the disk's beginning. They go backwards, so that the
+/// read-ahead of the first read does not interfere.
 fn short(bench: &mut TestBench<'_>, known: &KnownMechanics<'_>) -> Vec<SeekPair> {
     let cylinder = known.tracks.sectors.round() * f64::from(known.heads);
     let room = room(bench, cylinder);
@@ -137,7 +137,7 @@ fn short(bench: &mut TestBench<'_>, known: &KnownMechanics<'_>) -> Vec<SeekPair>
     pairs
 }
 
-/// From a five-hundredth of the disk to all of it.
+/// Returns pairs over distances from a five-hundredth of the disk to all of it.
 fn long(bench: &mut TestBench<'_>) -> Vec<SeekPair> {
     let last = bench.size().saturating_sub(u64::from(BLOCK));
     let mut pairs = Vec::new();
@@ -163,25 +163,25 @@ fn there_or_back(index: u64, low: u64, high: u64) -> SeekPair {
     if index.is_multiple_of(2) { SeekPair::new(low, high) } else { SeekPair::new(high, low) }
 }
 
-/// Three times of a data sheet, and how far measured moves are from their curve.
+/// Three times of a data sheet, and the distance of the measured moves from their curve.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SeekFit {
     pub track: Nanos,
     pub average: Nanos,
     pub full: Nanos,
-    /// Root of the mean square of the parts by which moves differ.
+    /// Root mean square of the moves' relative deviations.
     pub beside: f64,
-    /// Moves so far from the curve that they have no part in that.
+    /// Number of moves so far from the curve that `beside` leaves them out.
     pub aside: usize,
 }
 
-/// Moves shorter than this are wrong by what everything else is wrong by, so their parts count for
-/// less.
+/// Shorter moves than this, in ns, have errors from other sources, so their relative deviations
+/// count for less.
 const LEAST: f64 = 0.5e6;
-/// A move that is off by more than this part is somebody else's doing.
+/// Relative deviation beyond which a move was probably disturbed from outside.
 const MOST: f64 = 0.3;
 
-/// The times with which `model`, all else of which is known, comes nearest to the moves.
+/// Returns the times with which `model`, whose other numbers are known, comes nearest to the moves.
 pub(crate) fn fit(model: &Hdd, bytes: Bytes, moves: &[(u64, u64, f64)]) -> Option<SeekFit> {
     let longest = moves.iter().map(|(.., time)| *time).fold(0.0, f64::max);
     let shortest = moves.iter().map(|(.., time)| *time).fold(f64::MAX, f64::min).max(0.05e6);
@@ -207,8 +207,8 @@ pub(crate) fn fit(model: &Hdd, bytes: Bytes, moves: &[(u64, u64, f64)]) -> Optio
         parts.iter().map(|part| part.abs().min(MOST).powi(2)).sum::<f64>()
             + f64::from(!sorted) * 1e9
     };
-    // Which curve comes nearest is found downhill, from several places and in small steps: a curve
-    // bends in one of two ways, and between them is a hollow.
+    // The nearest curve is found downhill, from several starting points and in small steps: a curve
+    // bends in one of two ways, and there is a local minimum between them.
     let starts = [0.45, 0.5, 0.55, 0.6, 0.65]
         .map(|part| downhill([shortest, part * longest, longest], &wrong));
     let (times, _) = starts.into_iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
@@ -219,8 +219,8 @@ pub(crate) fn fit(model: &Hdd, bytes: Bytes, moves: &[(u64, u64, f64)]) -> Optio
     Some(SeekFit { track, average, full, beside, aside: aside.len() })
 }
 
-/// Changes each time and each two together by ever smaller parts, as long as that makes `wrong`
-/// less.
+/// Changes each time, and each two together, by ever smaller fractions, as long as that reduces
+/// `wrong`.
 fn downhill(mut times: [f64; 3], wrong: &impl Fn([f64; 3]) -> f64) -> ([f64; 3], f64) {
     const DIRECTIONS: [[i32; 3]; 9] = [
         [1, 0, 0],

@@ -1,30 +1,30 @@
-//! How tracks follow each other: sectors on one, and what a change of track takes, from a long read
-//! in sequence.
+//! Measures the tracks with a long sequential read: sectors on a track, and the time of a change of
+//! track.
 //!
-//! Within a track each request takes the same; where one crosses into the next track it takes
-//! longer by the skew. Every so many tracks the arm moves on by a cylinder, and where that takes
-//! longer than a change of head the number of heads shows.
+//! Each request within a track takes the same time. A request that crosses into the next track
+//! takes longer by the skew. After every `heads` tracks the arm moves to the next cylinder. If that
+//! takes longer than a change of head, the number of heads shows.
 
 use crate::bench::TestBench;
 use crate::error::Result;
 use crate::numbers::{line, mean, median, quantile, spread};
 use crate::target::{Probe, ends};
 
-/// A read in sequence, by requests of `request` sectors.
+/// The times of a sequential read, by requests of `request` sectors.
 pub(crate) struct SequentialRead {
     pub request: u32,
-    /// The first sector of the request that the first step is about.
+    /// The first sector of the request to which the first step belongs.
     pub from: u64,
-    /// The time of each request from the end of the one before, in nanoseconds.
+    /// The time of each request from the end of the previous one, in ns.
     pub steps: Vec<f64>,
 }
 
-/// Steps that do not count.
+/// Number of steps at the beginning that do not count.
 const SKIP: usize = 3;
 
 impl SequentialRead {
-    /// Reads about so many sectors. The first few requests, which come from afar and find nothing
-    /// read ahead, do not count.
+    /// Reads about `length` sectors from `sector` on. The first few requests do not count: the arm
+    /// comes from afar, and nothing is read ahead yet.
     pub fn measure(
         bench: &mut TestBench<'_>,
         sector: u64,
@@ -37,7 +37,7 @@ impl SequentialRead {
         Ok(Self { request, from: sector + (SKIP as u64 + 1) * u64::from(request), steps })
     }
 
-    /// In bytes a second.
+    /// Returns the rate in bytes a second.
     pub fn rate(&self) -> f64 {
         f64::from(self.request) * 512.0 * 1e9 / mean(&self.steps).max(1.0)
     }
@@ -50,56 +50,59 @@ impl SequentialRead {
         mean(&like)
     }
 
-    /// On a track, in sectors.
+    /// Returns the number of sectors on a track.
     pub fn sectors_on_track(&self, turn: f64) -> f64 {
         let step = self.usual(turn);
         if step > 0.0 { f64::from(self.request) * turn / step } else { 0.0 }
     }
 }
 
-/// Requests so large that the medium takes longer for one than the host, and so small that several
-/// fit on a track of a disk of this rate, in sectors; and how many of these must be under way so
-/// that the disk never waits for a command, which takes as long as several where tracks are short.
-/// `turn` and `overhead` of a command in nanoseconds.
+/// Returns a request's size in sectors and a depth, for a disk of this rate in bytes a second. The
+/// size is so large that the medium takes longer for a request than the host, and so small that
+/// several fit on a track. The depth is such that the disk never waits for a command, which takes
+/// as long as several requests where tracks are short. `turn` and the `overhead` of a command are
+/// in ns.
 pub(crate) fn request(rate: f64, turn: f64, overhead: f64) -> (u32, usize) {
     let time = (turn / 10.0).max(3.0 * overhead).min(turn / 4.0);
     let power = ((rate * time / 1e9 / 512.0).max(1.0).log2().floor() as u32).clamp(5, 9);
-    // Within a track data comes faster than over many, up to twice as fast.
+    // Within a track data comes faster than over many tracks, up to twice as fast.
     let least = f64::from(1_u32 << power) * 512e9 / rate.max(1.0) / 2.0;
     (1 << power, 2 + (overhead / least).min(30.0) as usize)
 }
 
-/// 160 MiB, in sectors: some ten cylinders of a disk with few heads, two of one with many.
+/// Length of the stream: 160 MiB, in sectors. That is about ten cylinders of a disk with few heads,
+/// or two of a disk with many.
 const LENGTH: u64 = 327_680;
-/// 16 MiB at the very beginning, by requests of 1 MiB, which no host is too slow for, tell roughly
-/// how fast the disk is; the stream begins behind what of it may be remembered.
+/// Length of a first read that roughly measures the disk's rate: 16 MiB at the very beginning, by
+/// requests of 1 MiB, for which no host is too slow. The stream begins behind the part of it that
+/// may be cached.
 const ROUGH: u64 = 32_768;
 const BEGIN: u64 = 2 * ROUGH;
-/// A skew is more than this part of a turn, 67 us at 7200 rpm, and no change of head is as quick;
-/// what a request takes more or less by chance is less.
+/// Least skew, as a fraction of a turn: 67 us at 7200 rpm. No change of head is as quick, and the
+/// random variation of a request is smaller.
 const SKEW: f64 = 0.008;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Tracks {
-    /// On one track.
+    /// Number of sectors on one track.
     pub sectors: f64,
-    /// From one track to the next, in nanoseconds; 0 where none shows.
+    /// Time from one track to the next, in ns; 0 if no change shows.
     pub gap: f64,
-    /// From one cylinder to the next, and heads, where these show.
+    /// Time from one cylinder to the next, and the number of heads, if these show.
     pub cylinder: Option<Cylinder>,
-    /// The places where tracks begin, if these are seen.
+    /// The places where tracks begin, if they are seen.
     pub seen: Option<Starts>,
 }
 
-/// Tracks of the stream, one behind the other: where the first begins and the distance from one to
-/// the next, in sectors, and how many there are. Far away from there a hundredth of a sector on
-/// each adds up to tracks.
+/// Consecutive tracks of the stream: where the first begins, the distance from one to the next
+/// (both in sectors), and their number. The places hold only near the stream: far away, an error of
+/// a hundredth of a sector for each track adds up to whole tracks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Starts {
     pub first: f64,
     pub distance: f64,
     pub count: u32,
-    /// The error of the places: the length of a request.
+    /// Error of the places in sectors: the length of a request.
     pub within: f64,
 }
 
@@ -107,11 +110,11 @@ pub(crate) struct Starts {
 pub(crate) struct Cylinder {
     pub gap: f64,
     pub heads: u32,
-    /// The first track that begins one, of those seen.
+    /// Number of the first track that begins a cylinder, among those seen.
     pub phase: u32,
 }
 
-/// At the beginning of the disk; times in nanoseconds.
+/// Measures the tracks at the beginning of the disk. All times are in ns.
 pub(crate) fn measure(
     bench: &mut TestBench<'_>,
     turn: f64,
@@ -127,24 +130,23 @@ fn tracks(stream: &SequentialRead, turn: f64) -> Tracks {
     let SequentialRead { request, from, steps } = stream;
     let usual = stream.usual(turn);
     let sectors = stream.sectors_on_track(turn);
-    // Changes of track: by their number in the stream, and what they take.
-    // A turn or more is a pause of somebody else's making.
+    // A change of track is the index of its request and its additional time. A pause of about a
+    // turn or more has another cause.
     let changes = steps.iter().map(|step| step - usual).enumerate();
     let changes: Vec<(usize, f64)> =
         changes.filter(|(_, extra)| *extra > SKEW * turn && *extra < 0.9 * turn).collect();
     let per_track = sectors / f64::from(*request);
     let expected = steps.len() as f64 / per_track;
     let gaps: Vec<f64> = changes.iter().map(|change| change.1).collect();
-    // About as many as there are tracks, or they are something else: late requests hide some or add
-    // some, not every third.
+    // There must be about as many changes as tracks; otherwise they are something else. Late
+    // requests hide or add some, but not one in three.
     if gaps.len() < 4 || (gaps.len() as f64 / expected - 1.0).abs() > 0.3 {
         return Tracks { sectors, gap: 0.0, cylinder: None, seen: None };
     }
     let tracks: Vec<(f64, f64)> =
         changes.iter().map(|&(index, gap)| (index as f64 / per_track, gap)).collect();
     let cylinder = cylinder(&tracks);
-    // With two heads every other change is one of cylinder: which are not is told by where they
-    // are.
+    // With two heads every other change is one of cylinder. The place of a change says which it is.
     let is_small = |at: f64| {
         cylinder.is_none_or(|cylinder| {
             number(at, &tracks) % cylinder.heads as usize != cylinder.phase as usize
@@ -160,24 +162,25 @@ fn tracks(stream: &SequentialRead, turn: f64) -> Tracks {
     Tracks { sectors, gap, cylinder, seen: starts(&places, within) }
 }
 
-/// From the number of each track, about, and where it begins to within a request.
+/// Estimates the starts from the approximate number of each track and its place, which is known to
+/// the length of a request.
 fn starts(places: &[(f64, f64)], within: f64) -> Option<Starts> {
     let mut numbered: Vec<(f64, f64)> =
         places.iter().map(|&(at, place)| (number(at, places) as f64, place)).collect();
     let (first, distance, _) = line(&numbered);
-    // A late request is not where a track begins.
+    // A late request does not mark the beginning of a track.
     numbered.retain(|(number, place)| (first + number * distance - place).abs() < 1.5 * within);
     let count = numbered.last()?.0 as u32 + 1;
     let (first, distance, _) = line(&numbered);
     (distance > 0.0).then_some(Starts { first, distance, count, within })
 }
 
-/// Heads that are looked for: as many as a device can have; so many whole cylinders must have been
-/// seen, since one may be late and two agree by chance.
+/// Largest number of heads that is looked for: the most that a device may have. Three whole
+/// cylinders must have been seen, because one change may be late and two may agree by chance.
 const MOST_HEADS: u32 = 40;
 const CYLINDERS: usize = 3;
-/// The least part of the changes, in per cent, that must be as long as their number among the heads
-/// says: the others may be late.
+/// The least percentage of changes whose length must fit their number among the heads; the others
+/// may be late.
 const REGULAR: usize = 95;
 
 /// Returns the number of the track that begins at `at`, counted from the first that is seen.
@@ -186,8 +189,8 @@ fn number(at: f64, changes: &[(f64, f64)]) -> usize {
     (at - first).round().max(0.0) as usize
 }
 
-/// The number of heads, if every so many changes of track are clearly longer than all others. A
-/// change is where it is, in tracks, and what it takes.
+/// Returns the number of heads, if every `heads`-th change of track is clearly longer than all
+/// others. A change is its place, in tracks, and its time in ns.
 fn cylinder(changes: &[(f64, f64)]) -> Option<Cylinder> {
     let changes: Vec<(usize, f64)> =
         changes.iter().map(|&(at, gap)| (number(at, changes), gap)).collect();
@@ -202,8 +205,8 @@ fn cylinder(changes: &[(f64, f64)]) -> Option<Cylinder> {
             let (long, rest) = (part(true), part(false));
             let (gap, usual) = (median(&long), median(&rest));
             let away = spread(&rest, usual);
-            // Six median deviations are four standard ones; 20 us are more than a host's clock and
-            // wake-ups differ by.
+            // Six median deviations are four standard deviations. The clock and the wake-ups of a
+            // host vary by less than 20 us.
             if gap - usual < (6.0 * away).max(20e3) {
                 continue;
             }
@@ -224,8 +227,8 @@ mod tests {
 
     const TURN: f64 = 8_333_333.0;
 
-    /// Requests over tracks of so many sectors, a track's skew and every `heads` tracks a
-    /// cylinder's.
+    /// Draws requests over tracks of `sectors` sectors, with a skew of `gap` after each track and
+    /// of `cylinder_gap` after every `heads` tracks.
     fn drawn(sectors: f64, gap: f64, cylinder_gap: f64, heads: u32, noise: f64) -> SequentialRead {
         let mut steps = Vec::new();
         let (mut track, mut on_track) = (0, 0.0);
@@ -257,7 +260,8 @@ mod tests {
         assert!((cylinder.gap - 2e6).abs() < 10e3, "{found:?}");
     }
 
-    /// A change in twenty is late by as much as a cylinder takes.
+    /// One request in 200, about one for every 18 changes of track, is late by 0.3 ms, which is
+    /// more than a change of cylinder adds (0.2 ms).
     #[test]
     fn heads_show_among_late_requests() {
         let mut stream = drawn(2_850.4, 1.8e6, 2e6, 10, 10e3);
@@ -270,7 +274,8 @@ mod tests {
         assert_eq!(tracks(&stream, TURN).cylinder.map(|cylinder| cylinder.heads), Some(10));
     }
 
-    /// 128 KiB pass the head in 0.4 ms, and a command takes 0.47: two under way are too few.
+    /// 128 KiB pass the head in 0.4 ms, and a command takes 0.47 ms, so that two requests under way
+    /// are too few.
     #[test]
     fn as_many_are_under_way_as_the_medium_is_quicker_than_commands() {
         assert_eq!(request(208e6, 4.99e6, 469e3), (256, 3));
@@ -278,7 +283,8 @@ mod tests {
         assert_eq!(request(1.0, 8.33e6, 200e3).0, 32);
     }
 
-    /// Half of all changes are those of cylinder, and the middle one is either.
+    /// With two heads half of all changes are of cylinder, so that the median change may be of
+    /// either kind.
     #[test]
     fn two_heads_show_too() {
         let found = tracks(&drawn(2_850.4, 1.8e6, 2.6e6, 2, 10e3), TURN);

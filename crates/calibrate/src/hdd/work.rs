@@ -1,4 +1,4 @@
-//! The facts that are known of a hard disk so far, as each part is measured.
+//! The facts about a hard disk that are known so far, while its parts are measured.
 
 use disklab_config::device::Hdd;
 use disklab_units::{Bytes, Nanos, Rate};
@@ -12,16 +12,16 @@ pub(super) struct HddWork<'a, 'b> {
     pub sheet: Sheet,
     pub remarks: Vec<String>,
     pub bytes: Bytes,
-    /// In nanoseconds.
+    /// The time of a turn, in ns.
     pub turn: f64,
-    /// A read that takes no longer came from the cache, in nanoseconds.
+    /// A read that takes at most this time, in ns, came from the cache.
     pub hit: f64,
-    /// The condition under which times of reads are right, if the time of a command was not seen.
+    /// The assumption on which times of reads depend, if the time of a command was not seen.
     pub assumed: Option<&'static str>,
 }
 
 impl<'a, 'b> HddWork<'a, 'b> {
-    /// `turn` in nanoseconds.
+    /// Returns the defaults for a disk whose turn takes `turn` ns.
     pub fn new(bench: &'a mut TestBench<'b>, turn: f64) -> Self {
         Self {
             bytes: Bytes(bench.size() * 512),
@@ -30,7 +30,7 @@ impl<'a, 'b> HddWork<'a, 'b> {
             sheet: Sheet::default(),
             remarks: Vec::new(),
             turn,
-            // Until a hit was seen: no cache answers later than that, and no arm of what turns
+            // This holds until a hit was seen. No cache takes longer, and no arm of a rotating disk
             // moves and settles sooner.
             hit: 0.3e6,
             assumed: None,
@@ -38,7 +38,7 @@ impl<'a, 'b> HddWork<'a, 'b> {
     }
 }
 
-/// Returns the defaults for what was not seen: a 3.5-inch disk with SATA.
+/// Returns the defaults for numbers that were not seen: those of a 3.5-inch disk with SATA.
 pub(super) fn usual() -> Hdd {
     Hdd {
         rpm: 7200,

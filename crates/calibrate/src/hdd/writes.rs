@@ -1,5 +1,5 @@
-//! Facts that only writing shows: whether a write is done once it is in the buffer, how much the
-//! buffer takes, and what a flush costs. Destroys what is written over.
+//! Measures what only writes show: whether a write completes once it is in the buffer, the size of
+//! the buffer, and the time of a flush. It overwrites data.
 
 use disklab_units::Nanos;
 
@@ -9,18 +9,19 @@ use crate::hdd::cache::Bounds;
 use crate::numbers::median;
 use crate::target::Probe;
 
-/// Long enough for a few writes to reach the medium.
+/// A pause long enough for a few writes to reach the medium.
 const CALM: Nanos = Nanos::from_millis(300);
-/// 32 KiB: small beside a buffer, and many times faster than the medium takes them.
+/// Size of a write in sectors: 32 KiB, small compared with a buffer, and sent many times faster
+/// than the medium takes it.
 const REQUEST: u32 = 64;
-/// At most 256 MiB are written to find the buffer's end.
+/// Most writes to find the buffer's end: 256 MiB.
 const MOST: usize = 8192;
-/// How many writes go to the medium at its own pace before that pace is believed.
+/// Number of writes that wait for the medium, from which its pace is computed.
 const PACED: usize = 48;
 const FLUSHED: usize = 16;
 
-/// Whether single writes are done before the platters could have turned to them. `turn` in
-/// nanoseconds.
+/// Returns whether single writes complete before the platters could have turned to them. `turn` is
+/// in ns.
 pub(crate) fn cached(bench: &mut TestBench<'_>, turn: f64) -> Result<bool> {
     let mut latencies = Vec::new();
     for probe in bench.blocks(9, Probe::write) {
@@ -30,7 +31,8 @@ pub(crate) fn cached(bench: &mut TestBench<'_>, turn: f64) -> Result<bool> {
     Ok(median(&latencies) < turn / 4.0)
 }
 
-/// How much fits in before a write has to wait, in sectors; `None` if none did.
+/// Measures how much the buffer takes before a write has to wait, in sectors; `None` if no write
+/// had to.
 pub(crate) fn buffer(bench: &mut TestBench<'_>, turn: f64) -> Result<Option<Bounds>> {
     bench.one(Probe::flush())?;
     let mut begun = None;
@@ -56,11 +58,12 @@ pub(crate) fn buffer(bench: &mut TestBench<'_>, turn: f64) -> Result<Option<Boun
     if ends.len() <= PACED {
         return Ok(None);
     }
-    // The medium has taken some meanwhile, as fast as it goes on to.
+    // The medium has taken some writes meanwhile, at the pace of the later ones.
     let pace = (last - first) / PACED as f64;
     let left = first / pace;
     let room = (taken as f64 + 1.0 - left).max(1.0);
-    // By a request and a half: one may just have fitted in, and another just have gone.
+    // The bounds are a request and a half to either side: one may just have fitted in, and another
+    // may just have left.
     let bound = |requests: f64| (requests.max(1.0) * f64::from(REQUEST)) as u64;
     Ok(Some(Bounds { low: bound(room - 1.5), high: bound(room + 1.5) }))
 }

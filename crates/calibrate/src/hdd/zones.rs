@@ -1,26 +1,27 @@
-//! How the media's rate falls from the first sector to the last, by short reads in sequence all
-//! over the disk.
+//! Measures how the rate of the medium falls from the first sector to the last, by short sequential
+//! reads all over the disk.
 
 use crate::bench::TestBench;
 use crate::error::Result;
 use crate::hdd::tracks::{SequentialRead, Tracks, request};
 use crate::numbers::{line, mean};
 
-/// Four and more in each of the two dozen zones that disks have.
+/// Number of places: at least four in each of the two dozen zones that disks have.
 const PLACES: u64 = 96;
-/// 16 MiB at each place, in sectors: some tracks.
+/// Length of the read at each place, in sectors: 16 MiB, which is several tracks.
 const LENGTH: u64 = 32_768;
-/// So many zones are as good as a slope: with 96 places they are hardly a place and a half each.
+/// Number of zones that cannot be distinguished from a slope: with 96 places, each zone has hardly
+/// one and a half.
 const MOST: u32 = 64;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Zones {
-    /// First sector of each place, and the sustained rate there in bytes a second; in order of
+    /// First sector of each place and the sustained rate there, in bytes a second, in order of
     /// place.
     pub rates: Vec<(u64, f64)>,
-    /// Steps of the rate, if these come clearly nearer to it than a slope.
+    /// Number of steps of the rate, if steps come clearly nearer to the rates than a slope.
     pub count: Option<u32>,
-    /// How exact a rate is, as a part of it.
+    /// Relative error of a rate.
     pub error: f64,
 }
 
@@ -33,20 +34,20 @@ impl Zones {
         self.rates.last().map_or(0.0, |rate| rate.1)
     }
 
-    /// By the nearest place, in bytes a second.
+    /// Returns the rate at the place nearest to `sector`, in bytes a second.
     pub fn rate_at(&self, sector: u64) -> f64 {
         let nearest = self.rates.iter().min_by_key(|(place, _)| place.abs_diff(sector));
         nearest.map_or(0.0, |rate| rate.1)
     }
 }
 
-/// Rates that follow from tracks and skews must be those seen to within this part: else something
-/// else limits them. A stream of 16 MiB has about ten changes of track, one more or less is a
-/// fiftieth of its time, and the mean of 96 such is closer.
+/// Greatest relative difference between the rates computed from tracks and skews and those seen;
+/// otherwise something else limits the rates. A stream of 16 MiB has about ten changes of track.
+/// One more or less is a fiftieth of its time, and the mean of 96 streams is closer.
 const AGREE: f64 = 0.02;
 
-/// `outer`: a long read at the disk's beginning, which stands for the first place. Times in
-/// nanoseconds.
+/// Measures the zones. `outer` is a long read at the disk's beginning, which serves as the first
+/// place. Times are in ns.
 pub(crate) fn measure(
     bench: &mut TestBench<'_>,
     (turn, overhead): (f64, f64),
@@ -54,8 +55,8 @@ pub(crate) fn measure(
     outer: &SequentialRead,
 ) -> Result<Zones> {
     let last = bench.size().saturating_sub(LENGTH) / 8;
-    // At each place the rate seen, and the one that follows from tracks and skews, which is more
-    // exact.
+    // For each place, this returns the rate seen and the one computed from tracks and skews, which
+    // is more exact.
     let both = |stream: &SequentialRead, place: u64| {
         (place, stream.rate(), sustained(stream.sectors_on_track(turn), turn, tracks))
     };
@@ -67,7 +68,7 @@ pub(crate) fn measure(
         rate = stream.rate();
         found.push(both(&stream, place));
     }
-    // One stream is wrong by as much as it happens to have a change of track too many; their mean
+    // A single stream is off by the one change of track that it may have too many; the mean of all
     // is not.
     let apart =
         mean(&found.iter().map(|(_, seen, follow)| seen / follow - 1.0).collect::<Vec<_>>()).abs();
@@ -81,7 +82,8 @@ pub(crate) fn measure(
     Ok(Zones { count: count(&rates), rates, error })
 }
 
-/// With a track's or a cylinder's skew behind each track, in bytes a second.
+/// Returns the sustained rate in bytes a second, with the skew of a track or cylinder behind each
+/// track.
 fn sustained(sectors: f64, turn: f64, tracks: &Tracks) -> f64 {
     let (heads, last) = match tracks.cylinder {
         Some(cylinder) => (f64::from(cylinder.heads), cylinder.gap),
@@ -90,17 +92,18 @@ fn sustained(sectors: f64, turn: f64, tracks: &Tracks) -> f64 {
     heads * sectors * 512.0 * 1e9 / (heads * turn + (heads - 1.0) * tracks.gap + last)
 }
 
-/// The whole of a disk whose rate falls by less than this part is one zone.
+/// A disk whose rate falls by less than this fraction has one zone.
 const EVEN: f64 = 0.01;
-/// Steps are clear if the rates are so much nearer to them than to a slope. Even steps are beside
-/// their slope by a step over the root of 12, so that this lets noise be 0.22 of a step.
+/// Steps are clear if the rates' distance from them is less than this fraction of the distance from
+/// a slope. Even steps are the step divided by the root of 12 away from their slope, so noise may
+/// be 0.22 of a step.
 const CLEAR: f64 = 0.6;
-/// Each round puts the zones' borders where the line of the round before has them; a third changes
-/// nothing that is seen.
+/// Number of rounds. Each puts the zones' borders where the line of the previous round has them; a
+/// third makes no visible difference.
 const ROUNDS: u32 = 3;
 
-/// The number of zones with which a model, whose zones have equally many cylinders and rates that
-/// fall evenly, comes nearest to the rates.
+/// Returns the number of zones with which a model comes nearest to the rates. The model's zones
+/// have equally many cylinders, and their rates fall evenly.
 fn count(rates: &[(u64, f64)]) -> Option<u32> {
     let (first, last) = (rates.first()?, rates.last()?);
     if first.1 < last.1 * (1.0 + EVEN) {
@@ -108,8 +111,8 @@ fn count(rates: &[(u64, f64)]) -> Option<u32> {
     }
     let wrong = |zones: u32| {
         let (mut outer, mut inner, mut beside) = (first.1, last.1, f64::MAX);
-        // The first and the last rate may be off by themselves: the line through all tells better
-        // where zones begin.
+        // The first and the last rate may have errors of their own. The line through all rates is a
+        // better guide to where zones begin.
         for _ in 0..ROUNDS {
             let points: Vec<(f64, f64)> = rates
                 .iter()
@@ -129,8 +132,8 @@ fn count(rates: &[(u64, f64)]) -> Option<u32> {
     (best.0 < MOST && best.1 < CLEAR * slope.1).then_some(best.0)
 }
 
-/// Returns the zone, from 0, that a part of the disk's sectors is in. Zones have equally many
-/// cylinders: as many sectors as their rate is high.
+/// Returns the number of the zone, from 0, that contains the place `part`, a fraction of the disk's
+/// sectors. Zones have equally many cylinders, so their sectors are proportional to their rates.
 fn zone_of(part: f64, zones: u32, outer: f64, inner: f64) -> f64 {
     let rate =
         |zone: u32| outer - (outer - inner) * f64::from(zone) / f64::from((zones - 1).max(1));

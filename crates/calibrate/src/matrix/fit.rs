@@ -1,5 +1,5 @@
-//! A device from a published matrix: the numbers that the matrix determines are searched for, each
-//! with its error; the others stay as they are, each with the reason.
+//! Fits a device to a published matrix. The numbers that the matrix determines are searched for,
+//! and each gets an error. The others keep their values, each with the reason.
 
 use std::collections::BTreeMap;
 
@@ -18,14 +18,14 @@ use super::wanted::WantedLoad;
 use crate::bench::OnProgress;
 use crate::device::{ARM, ONLY_ARMS};
 
-/// How a fit to some depths does at the others.
+/// The errors, at some depths, of a device that was fitted to others.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CrossScore {
     pub rw: String,
-    /// The depths that the device was fitted to, and those that it was scored at.
+    /// The depths that the device was fitted to; `scored` are those at which it was scored.
     pub fitted: Vec<u32>,
     pub scored: Vec<u32>,
-    /// Over the depths that were scored, without sign.
+    /// The median error over the depths that were scored, without sign.
     pub median: LoadNumbers,
     pub worst: LoadNumbers,
 }
@@ -34,23 +34,23 @@ pub struct CrossScore {
 #[derive(Debug, Clone)]
 pub struct MatrixFit {
     pub device: Device,
-    /// The device's file as a table, whole.
+    /// The whole device file as a table.
     pub table: Table,
     pub numbers: Vec<FittedNumber>,
     /// Errors at each depth that was fitted, by load.
     pub scores: Vec<(String, DepthScore)>,
     pub crossed: Vec<CrossScore>,
-    /// The time of the machine that measured, if the results show it: `[host]` of `table`.
+    /// The time of the machine that measured, if the results show it. It is `[host]` of `table`.
     pub host: Option<HostTime>,
-    /// Findings for people.
+    /// Findings, as text for people.
     pub remarks: Vec<String>,
 }
 
-/// Fits the device of `table`, a whole file of a device, to the points of one drive with at most
-/// [`DEEPEST`] requests under way. Numbers whose keys are `stated` are searched for only if data
-/// sheets are known to say something else than what is measured. `host` is the time of the machine
-/// that measured, if it is known. Without it, the table's `[host]` has what lone reads of an SSD
-/// show of it, and the numbers of the device hold the rest.
+/// Fits the device of `table`, a whole device file, to the points of one drive with at most
+/// [`DEEPEST`] requests under way. A number whose key is `stated` is searched for only if data
+/// sheets are known to differ from measurements in it. `host` is the time of the machine that
+/// measured, if it is known. If it is not, the table's `[host]` gets the part that lone reads of an
+/// SSD show, and the numbers of the device include the rest.
 pub fn fit(
     name: &str,
     table: &Table,
@@ -77,7 +77,8 @@ pub fn fit(
             if is_stated(parameter.key) && !parameter.despite_sheet {
                 continue;
             }
-            // Only if the sheet states another mode of the drive, its ratio holds and no number.
+            // Coupled keys stay as they are if the sheet states them, unless the sheet describes
+            // another mode of the drive, in which only the ratio of the numbers holds.
             let keeps = !parameter.despite_sheet && parameter.with.iter().any(|key| is_stated(key));
             let with = if keeps { &[] } else { parameter.with };
             let parameter = FitParameter { with, ..bounded(parameter, wanted) };
@@ -125,10 +126,10 @@ pub fn fit(
     Ok(MatrixFit { device, table, numbers, scores, crossed, host: begun.host, remarks })
 }
 
-/// The key that types of pages are written to before a search begins.
+/// The key to which types of pages are written before a search begins.
 const PAGE_TYPES: &str = "read_page";
 
-/// Takes the types of pages back if the results do not determine how long a page takes.
+/// Restores the old types of pages if the results do not determine the time of a page.
 fn put_back(fitted: &mut Table, table: &Table, family: &str, numbers: &[FittedNumber]) {
     let unknown = numbers.iter().any(|number| number.key == PAGE_TYPES && number.found.is_err());
     let old = table.get(family).and_then(|numbers| numbers.get(PAGE_TYPES)).filter(|_| unknown);
@@ -138,7 +139,8 @@ fn put_back(fitted: &mut Table, table: &Table, family: &str, numbers: &[FittedNu
     }
 }
 
-/// The numbers of requests under way at which any of these loads was measured, rising.
+/// Returns the numbers of requests under way at which any of these loads was measured, in ascending
+/// order.
 fn depths(wanted: &[&WantedLoad], rws: &[&str]) -> Vec<u32> {
     let there = wanted.iter().filter(|load| rws.contains(&&*load.rw));
     let mut depths: Vec<u32> = there.map(|load| load.outstanding).collect();
@@ -147,14 +149,15 @@ fn depths(wanted: &[&WantedLoad], rws: &[&str]) -> Vec<u32> {
     depths
 }
 
-/// The loads that can be run, with at most [`DEEPEST`] requests under way; and what was left out.
+/// Returns the loads that can be run, with at most [`DEEPEST`] requests under way, and remarks on
+/// the points that were left out.
 fn wanted_loads(device: &Device, points: &[MatrixPoint]) -> (Vec<WantedLoad>, Vec<String>) {
     let mut by_load: BTreeMap<(String, MatrixLoad), Vec<&MatrixPoint>> = BTreeMap::new();
     let (mut deep, mut wrong) = (0, BTreeMap::<String, usize>::new());
     for point in points {
         match MatrixLoad::new(point, device.bytes) {
             Ok(load) if load.outstanding() > DEEPEST => deep += 1,
-            // Runs that took a second more or less are the same load.
+            // Runs whose durations differ by a second are the same load.
             Ok(load) => {
                 let key = (point.rw.clone(), load.for_search(&device.model));
                 by_load.entry(key).or_default().push(point);
@@ -186,8 +189,9 @@ fn wanted_loads(device: &Device, points: &[MatrixPoint]) -> (Vec<WantedLoad>, Ve
     (by_load.into_iter().map(load).collect(), remarks)
 }
 
-/// The depths to fit to and those to score at: the first and the last, and the other way round if
-/// there are several between, for one alone determines little.
+/// Returns pairs of the depths to fit to and those to score at: the first and the last against
+/// those in between, and the reverse if there are several in between, because one depth alone
+/// determines little.
 fn splits(wanted: &[WantedLoad]) -> Vec<(Vec<u32>, Vec<u32>)> {
     let mut depths: Vec<u32> = wanted.iter().map(|load| load.outstanding).collect();
     depths.sort_unstable();
@@ -201,11 +205,12 @@ fn splits(wanted: &[WantedLoad]) -> Vec<(Vec<u32>, Vec<u32>)> {
     }
 }
 
-/// Larger requests take their time on the link.
+/// The largest block, in bytes, of a lone read that shows the disk and not the link.
 const SMALL: u64 = 64 << 10;
 
-/// Whether lone random reads take as long as only an arm does, or less than any arm does, and how
-/// long they take in ns; None if neither, or if none were measured.
+/// Returns whether lone random reads show that the disk rotates, and their time in ns: true if they
+/// take as long as only an arm does, false if they take less than any arm. Returns None in between,
+/// or if none were measured.
 pub fn turns(points: &[MatrixPoint]) -> Option<(bool, f64)> {
     let is_lone = |point: &&MatrixPoint| {
         point.rw == "randread" && point.outstanding() == 1 && point.block <= SMALL

@@ -4,20 +4,21 @@
 #[derive(Debug, Clone, PartialEq)]
 pub struct FittedNumber {
     pub key: &'static str,
-    /// The keys that kept their ratio to it.
+    /// The keys whose ratio to this number was kept.
     pub with: &'static [&'static str],
-    /// The bounds of the number, or why the results do not determine it: then it is what it was.
+    /// The bounds of the number, or the reason why the results do not determine it; then it keeps
+    /// its previous value.
     pub found: Result<FitBounds, String>,
     /// The results that decide it.
     pub how: &'static str,
 }
 
-/// The values of a number beyond which the device fits clearly worse, with all other numbers as
-/// they are: in ns, or a count. An end of the range that is searched is a bound too.
+/// The values of a number beyond which the device fits clearly worse, with all other numbers
+/// unchanged: in ns, or a count. The ends of the range that is searched are bounds too.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FitBounds {
     pub low: f64,
     pub high: f64,
-    /// How far the number is from the farther bound, as a part of it.
+    /// Relative distance of the number from the farther bound.
     pub error: f64,
 }

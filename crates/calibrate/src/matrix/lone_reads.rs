@@ -1,5 +1,5 @@
-//! The types of an SSD's pages and the time of the machine, as the distribution of lone reads shows
-//! them: neither is searched for.
+//! Reads the types of an SSD's pages and the time of the machine from the distribution of lone
+//! reads. Neither needs a search.
 
 use disklab_config::host::HostTime;
 use disklab_units::Nanos;
@@ -8,20 +8,21 @@ use toml::{Table, Value};
 use super::parameters::parameters;
 use super::wanted::WantedLoad;
 
-/// Types of pages of an SSD, as the distribution of lone reads shows them.
+/// Number of types of pages of an SSD that are read from the distribution of lone reads.
 const PAGE_TYPES: usize = 16;
-/// All pages count as alike if the slowest type takes no more than this times the fastest.
+/// All pages count as one type if the slowest takes no more than this times the fastest.
 const ALIKE: f64 = 1.05;
 
-/// Percentiles that a distribution has to have at least before types of pages are read from it.
+/// Least number of percentiles of a distribution from which types of pages are read.
 const LEAST_PERCENTILES: usize = 8;
-/// The table of a device's file with the time of the machine that measured.
+/// Name of the table, in a device's file, with the time of the machine that measured.
 const HOST: &str = "host";
-/// The largest part of a lone read that may be the machine's, and the least time of it, in ns.
+/// The largest fraction of a lone read that may be the machine's. `LEAST_HOST` is the machine's
+/// least time, in ns.
 const HOST_PART: f64 = 0.5;
 const LEAST_HOST: f64 = 500.0;
 
-/// The middles of the sixteen equal parts of a distribution, in ns.
+/// Returns the middles of the sixteen equal parts of a distribution, in ns.
 pub(super) fn sixteenths(known: &[(f64, f64)]) -> Option<Vec<f64>> {
     let quantile = |percent: f64| {
         let after = known.iter().position(|(known, _)| *known >= percent)?;
@@ -36,8 +37,8 @@ pub(super) fn sixteenths(known: &[(f64, f64)]) -> Option<Vec<f64>> {
     (0..PAGE_TYPES).map(|index| quantile(each * (index as f64 + 0.5))).collect()
 }
 
-/// The time of the machine that measured, as far as lone reads show it: fio's completion latencies
-/// begin when a read was submitted, and its rate has the time before that as well.
+/// Returns the time of the machine that measured, as far as lone reads show it. fio's completion
+/// latencies begin when a read was submitted, and its rate includes the time before that.
 fn host_of_lone_reads(family: &str, wanted: &[&WantedLoad]) -> Option<HostTime> {
     let lone = wanted.iter().find(|load| load.outstanding == 1 && load.rw == "randread")?;
     let point = lone.points.first()?;
@@ -54,16 +55,18 @@ fn host_of_lone_reads(family: &str, wanted: &[&WantedLoad]) -> Option<HostTime> 
     })
 }
 
-/// A device's file from which a search begins, with what the distribution of lone reads shows.
+/// A device's file from which a search begins, with the numbers that the distribution of lone reads
+/// shows.
 pub(super) struct BegunFit {
     pub table: Table,
     pub host: Option<HostTime>,
-    /// Says how many types of pages lone reads show, if they show several.
+    /// A remark on the number of types of pages that lone reads show, if they show several.
     pub page_types: Option<String>,
 }
 
 impl BegunFit {
-    /// `known` is the time of the machine, if it need not be read from the loads.
+    /// Prepares a device's file for a search. `known` is the time of the machine, if it need not be
+    /// read from the loads.
     pub fn new(
         table: &Table,
         family: &str,

@@ -1,8 +1,9 @@
-//! A modelled disk at each depth and number of jobs that a drive was measured at.
+//! A modelled disk at each depth and number of jobs at which a drive was measured.
 //!
-//! [`run`] serves a load on the model alone, without a guest; [`score`] compares the numbers with
-//! those of a published matrix; [`fit`] makes a device of a matrix: [`search`] looks for the
-//! [`parameters`] that the matrix determines, after [`lone_reads`] has shown what needs no search.
+//! [`run`] serves a load on the model alone, without a guest. [`score`] compares the numbers with
+//! those of a published matrix. [`fit`] makes a device from a matrix: [`lone_reads`] finds the
+//! numbers that need no search, then [`search`] finds the [`parameters`] that the matrix
+//! determines.
 
 pub mod fit;
 mod found;

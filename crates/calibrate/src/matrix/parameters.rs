@@ -1,16 +1,16 @@
-//! The numbers of a device that a matrix identifies, as data: a line for each.
+//! The numbers of a device that a matrix can determine, as data: one entry for each.
 
 use disklab_units::{Nanos, Rate};
 use toml::{Table, Value};
 
 use super::found::{FitBounds, FittedNumber};
 
-/// The form in which the value is written. The search steps through all by factors.
+/// The form in which a value is written. The search steps through all forms by factors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ValueForm {
-    /// A time; the number is in ns.
+    /// A time, whose number is in ns.
     Time,
-    /// A list of times, which are all moved alike; the number is their mean in ns.
+    /// A list of times, to all of which the same amount is added. The number is their mean in ns.
     Times,
     /// A whole number.
     Count,
@@ -19,7 +19,7 @@ pub(crate) enum ValueForm {
 /// The results that identify a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Identified {
-    /// Lone requests alone: the number is fitted to these first.
+    /// Lone requests alone, to which the number is fitted first.
     Lone,
     /// The difference between two depths.
     Depths,
@@ -27,27 +27,27 @@ pub(crate) enum Identified {
     Either,
 }
 
-/// A number that is fitted.
+/// A number that is fitted to a matrix.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FitParameter {
     pub key: &'static str,
-    /// Keys that keep their ratio to it.
+    /// Keys whose ratio to this number is kept.
     pub with: &'static [&'static str],
     pub form: ValueForm,
     pub low: f64,
     pub high: f64,
-    /// The loads in which it shows.
+    /// The loads that the number affects.
     pub loads: &'static [&'static str],
     pub identified: Identified,
-    /// Whether it is fitted although the data sheet states it: sheets state the fastest mode, and
-    /// drives are sold in another.
+    /// Whether the number is fitted even if the data sheet states it: sheets state the fastest
+    /// mode, and drives are sold in another.
     pub despite_sheet: bool,
     /// The value in ns, or the count, from which the search begins if the device has none. A
     /// parameter without one is fitted only if the device has it.
     pub default: Option<f64>,
-    /// The cost of a value that is e times that of the class, or its inverse.
+    /// The cost of a value that is e times, or 1/e of, that of the class.
     pub departure: f64,
-    /// The results that decide it, for a sentence of the device's file.
+    /// The results that determine the number, for a sentence of the device's file.
     pub how: &'static str,
 }
 
@@ -58,7 +58,7 @@ const LEAST_TIME: f64 = 1e3;
 const READS: &[&str] = &["randread"];
 const WRITES: &[&str] = &["randwrite"];
 
-/// A time that reads show; parameters say in what they differ from it.
+/// Defaults for a time that reads show; each parameter states its differences from them.
 const READ_TIME: FitParameter = FitParameter {
     key: "",
     with: &[],
@@ -73,7 +73,7 @@ const READ_TIME: FitParameter = FitParameter {
     how: "",
 };
 
-/// The numbers of a hard disk. To fit another key, add a line.
+/// The numbers of a hard disk. To fit another key, add an entry.
 const HDD: &[FitParameter] = &[
     FitParameter {
         key: "seek_average",
@@ -131,8 +131,8 @@ const HDD: &[FitParameter] = &[
     },
 ];
 
-/// The numbers of an SSD. Those that writes show come first: a read takes some of these times too,
-/// and its own are what is left.
+/// The numbers of an SSD. Those that writes show come first, because a read takes some of these
+/// times too, and its own times are the rest.
 const SSD: &[FitParameter] = &[
     FitParameter {
         key: "command_overhead",
@@ -190,7 +190,7 @@ const SSD: &[FitParameter] = &[
     },
 ];
 
-/// The parameters of a family that a device's numbers may have.
+/// Returns the parameters of a family that a device's numbers may have.
 pub(crate) fn parameters(family: &str, numbers: &Table) -> Vec<FitParameter> {
     let all = match family {
         "hdd" => HDD,
@@ -204,12 +204,12 @@ pub(crate) fn parameters(family: &str, numbers: &Table) -> Vec<FitParameter> {
 }
 
 impl FitParameter {
-    /// Whether lone requests alone identify it.
+    /// Returns whether lone requests alone determine the number.
     pub fn is_lone(&self) -> bool {
         self.identified == Identified::Lone
     }
 
-    /// Says why results at these depths, of the loads in which the number shows, cannot determine
+    /// Returns why results at these depths, of the loads that the number affects, cannot determine
     /// it; None if they may.
     pub fn unseen(&self, depths: &[u32]) -> Option<String> {
         let load = if self.loads == WRITES { "random writes" } else { "random reads" };
@@ -226,12 +226,12 @@ impl FitParameter {
         }
     }
 
-    /// The number, with what came of the search.
+    /// Returns the number with the result of the search.
     pub fn fitted(&self, found: Result<FitBounds, String>) -> FittedNumber {
         FittedNumber { key: self.key, with: self.with, found, how: self.how }
     }
 
-    /// The value as a place within its range, from 0 to 1.
+    /// Returns the value as a place within its range, from 0 to 1, on a logarithmic scale.
     pub fn place(&self, value: f64) -> f64 {
         ((value.max(f64::MIN_POSITIVE) / self.low).ln() / (self.high / self.low).ln())
             .clamp(0.0, 1.0)
@@ -242,7 +242,7 @@ impl FitParameter {
         if self.form == ValueForm::Count { value.round() } else { value }
     }
 
-    /// The value that the table has, or the default.
+    /// Returns the value in the table, or the default.
     pub fn read(&self, numbers: &Table) -> Option<f64> {
         let Some(value) = numbers.get(self.key) else { return self.default };
         match (self.form, value) {
@@ -254,7 +254,7 @@ impl FitParameter {
         }
     }
 
-    /// Writes a value to the table, and scales what keeps its ratio to it.
+    /// Writes a value to the table, and scales the keys that keep their ratio to it.
     pub fn write(&self, numbers: &mut Table, value: f64) {
         let factor = self.read(numbers).filter(|&old| old > 0.0).map_or(1.0, |old| value / old);
         let new = match (self.form, numbers.get(self.key)) {
@@ -279,7 +279,7 @@ fn nanos(value: f64) -> Value {
     Value::String(format!("{} ns", value.round().max(0.0) as u64))
 }
 
-/// A number, or a time in ns, or a rate in bytes a second.
+/// Reads a number, a time in ns, or a rate in bytes a second.
 fn amount(value: &Value) -> Option<f64> {
     match value {
         Value::Integer(number) => Some(*number as f64),

@@ -1,8 +1,8 @@
-//! The runner: one load on one modelled disk, in virtual time.
+//! Runs one load on one modelled disk, in virtual time.
 //!
-//! All jobs together keep depth times jobs requests under way, each issued at the moment in which
-//! one before it completes. Requests beyond the disk's queue wait outside, first in, first out: no
-//! I/O scheduler sorts them.
+//! All jobs together keep depth times jobs requests under way, and issue each at the moment at
+//! which an earlier one completes. Requests beyond the disk's queue wait outside in order of
+//! arrival: there is no I/O scheduler.
 
 use disklab_config::device::{Device, Model};
 use disklab_config::host::HostTime;
@@ -14,7 +14,8 @@ use disklab_units::{Bytes, Nanos, Random, Sectors, Seed};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Pattern {
     Random,
-    /// Each job from the beginning of the disk on, as fio does without `offset_increment`.
+    /// Each job reads or writes sequentially from the beginning of the disk, as fio does without
+    /// `offset_increment`.
     Sequential,
 }
 
@@ -24,13 +25,13 @@ pub struct MatrixLoad {
     op: OpKind,
     pattern: Pattern,
     block: u64,
-    /// Requests under way.
+    /// Number of requests under way.
     outstanding: u32,
-    /// Streams of sequential requests; 1 for random ones, where jobs make no difference.
+    /// Number of sequential streams; 1 for random requests, where jobs make no difference.
     streams: u32,
-    /// How much of the disk is used, from its beginning.
+    /// Number of bytes used, from the beginning of the disk.
     span: u64,
-    /// Whole seconds, at most so many.
+    /// Longest run, in whole seconds of virtual time.
     seconds: u64,
 }
 
@@ -41,14 +42,14 @@ enum OpKind {
     Write,
 }
 
-/// A point that names no runtime counts as measured for so long, which is fio-plot's default.
+/// Runtime in seconds of a point that names none: the default of fio-plot.
 const USUAL_SECONDS: u64 = 60;
 const SEARCHED: u64 = 4 << 30;
-/// Longer runs change nothing but the noise.
+/// Most seconds of a run; longer ones only reduce the noise.
 const MOST_SECONDS: u64 = 600;
 
 impl MatrixLoad {
-    /// Returns the load of a point on a disk of `bytes`, or why it cannot be made.
+    /// Returns the load of a point on a disk of `bytes`, or the reason why it cannot be run.
     pub fn new(point: &MatrixPoint, bytes: Bytes) -> Result<Self, String> {
         let (op, pattern) = match point.rw.as_str() {
             "randread" => (OpKind::Read, Pattern::Random),
@@ -91,8 +92,8 @@ impl MatrixLoad {
         self.outstanding
     }
 
-    /// The load as a search runs it: for the usual time, and on an SSD, which has no places that
-    /// are nearer than others, within a part of the disk, so that less memory is touched.
+    /// Returns the load as a search runs it: for the usual time and, on an SSD, where places do not
+    /// matter, within a part of the disk, so that the model touches less memory.
     pub(crate) fn for_search(self, model: &Model) -> Self {
         let span = match model {
             Model::Ssd(_) => self.span.min(SEARCHED),
@@ -108,9 +109,9 @@ const SECOND: u64 = 1_000_000_000;
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServedLoad {
     pub iops: f64,
-    /// From the submission of a request to its completion, in ns.
+    /// Mean time from the submission of a request to its completion, in ns.
     pub mean: f64,
-    /// fio's completion latencies in ns, rising.
+    /// The latencies that fio calls clat, in ns, in ascending order.
     latencies: Vec<u64>,
 }
 
@@ -118,21 +119,21 @@ impl ServedLoad {
     /// Returns the completion latency that `percent` of the requests did not exceed, in ns.
     pub fn percentile(&self, percent: f64) -> f64 {
         let last = self.latencies.len().saturating_sub(1);
-        // Less what is only rounding: 99.9 % of 1000 are 999.
+        // The subtraction removes rounding errors: 99.9 % of 1000 are 999.
         let rank = percent * self.latencies.len() as f64 / 100.0 - 1e-6;
         let index = rank.ceil().max(1.0) as usize;
         self.latencies.get(index.saturating_sub(1).min(last)).map_or(0.0, |&ns| ns as f64)
     }
 }
 
-/// Requests between two looks at whether the rate is steady, at least.
+/// Least number of requests between two checks whether the rate is steady.
 const LEAST_CHUNK: usize = 4096;
-/// Requests after which a run ends in any case.
+/// Number of requests after which a run always ends.
 const MOST: usize = 2_000_000;
-/// A rate is steady where two successive quarters of a run differ by no more than this part.
+/// Greatest relative difference between two successive quarters of a run whose rate is steady.
 const STEADY: f64 = 0.005;
 
-/// A disk in a machine whose own time is known, or counts as none.
+/// A disk, and the time of the machine that it is in; `None` counts as no time.
 #[derive(Debug, Clone)]
 pub struct HostedDevice {
     pub device: Device,
@@ -141,15 +142,15 @@ pub struct HostedDevice {
 
 /// Serves a load. `least` is the number of requests before a rate may count as steady.
 ///
-/// The run ends after as much virtual time as was measured, or before, once many requests were
-/// served at a rate that no longer changes: then its first half is left out.
+/// The run ends after as much virtual time as the measurement took. It ends earlier once many
+/// requests were served at a steady rate; then its first half is left out.
 pub fn serve(hosted: &HostedDevice, load: &MatrixLoad, least: usize, seed: Seed) -> ServedLoad {
     let HostedDevice { device, host } = hosted;
     let model = host.map_or_else(|| device.model.clone(), |host| device.model.connected_to(&host));
     let disk = build(&model, device.bytes, seed);
     let mut run = Run::new(Bank::new(vec![disk], None, *host), load, seed);
     let chunk = LEAST_CHUNK.max(load.outstanding as usize * 4);
-    // A buffer that fills makes the first requests faster than all that follow.
+    // While a buffer fills, requests are faster than all later ones.
     let least = least + 3 * (buffer(&device.model).0 / load.block.max(1)) as usize;
     let end = Nanos(load.seconds * SECOND);
     while run.now < end && run.done.len() < MOST {
@@ -176,11 +177,11 @@ struct Run<'a> {
     load: &'a MatrixLoad,
     random: Random,
     now: Nanos,
-    /// When each request that is under way was submitted, by its id.
+    /// Submission time of each request that is under way, by its id.
     submitted: Vec<Nanos>,
     /// The next block of each stream.
     next: Vec<u64>,
-    /// Completion and latency of each request, in order of completion.
+    /// Completion time and latency (ns) of each request, in order of completion.
     done: Vec<(Nanos, u64)>,
     fresh: Vec<(usize, Completion)>,
 }
@@ -223,7 +224,8 @@ impl<'a> Run<'a> {
         self.bank.submit(self.now, 0, request);
     }
 
-    /// Serves so many requests more, or as many as end by `end`; false if the disk ended early.
+    /// Serves `requests` more, or as many as complete by `end`. Returns false if the disk has no
+    /// next event.
     fn serve(&mut self, requests: usize, end: Nanos) -> bool {
         let enough = self.done.len() + requests;
         let mut fresh = std::mem::take(&mut self.fresh);
@@ -241,7 +243,7 @@ impl<'a> Run<'a> {
         true
     }
 
-    /// The rate of the requests from one to another, in requests a second.
+    /// Returns the rate from request number `from` to `to`, in requests a second.
     fn rate(&self, from: usize, to: usize) -> f64 {
         let time = |index: usize| index.checked_sub(1).map_or(0, |last| self.done[last].0.0);
         (to - from) as f64 * 1e9 / (time(to) - time(from)).max(1) as f64
@@ -254,7 +256,7 @@ impl<'a> Run<'a> {
         (fourth / third - 1.0).abs() <= STEADY
     }
 
-    /// Returns the numbers of all requests but the first so many.
+    /// Returns the numbers of all requests but the first `first`.
     fn numbers(&self, first: usize, host: Option<HostTime>) -> ServedLoad {
         let count = self.done.len();
         if count <= first {
@@ -350,7 +352,7 @@ mod tests {
         }
     }
 
-    /// Jobs that read in sequence follow each other through the same places.
+    /// Sequential jobs follow each other through the same places.
     #[test]
     fn sequential_jobs_are_streams() {
         let load = MatrixLoad::new(&point("read", 2, 3), Bytes::gib(1)).unwrap();

@@ -1,4 +1,4 @@
-//! How far a model is from a published matrix, and the bars that it has to meet.
+//! Compares a model with a published matrix, and defines the bars that the model has to meet.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -10,11 +10,11 @@ use disklab_units::{Seed, average};
 
 use super::run::{HostedDevice, MatrixLoad, ServedLoad, serve};
 
-/// The numbers of a load: measured, or of the model.
+/// The numbers of a load, measured or modelled.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct LoadNumbers {
     pub iops: Option<f64>,
-    /// In ns, as all latencies.
+    /// Mean latency in ns, like all latencies.
     pub mean: Option<f64>,
     pub p50: Option<f64>,
     pub p99: Option<f64>,
@@ -42,7 +42,7 @@ impl LoadNumbers {
         }
     }
 
-    /// How much larger each number is than the measured one, as a part of that.
+    /// Returns the relative error of each number: model / measured - 1.
     #[must_use]
     pub fn errors(&self, measured: &Self) -> Self {
         let error = |model: Option<f64>, measured: Option<f64>| {
@@ -58,7 +58,7 @@ impl LoadNumbers {
     }
 }
 
-/// A point of a matrix, beside what the model makes of it.
+/// A point of a matrix, with its measured and modelled numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PointScore {
     pub point: MatrixPoint,
@@ -67,17 +67,17 @@ pub struct PointScore {
     pub errors: LoadNumbers,
 }
 
-/// Requests that are enough for a score: 20 of them are beyond the 99.9th percentile of the half
-/// that is used.
+/// Number of requests for a score: 20 of them are beyond the 99.9th percentile of the half that is
+/// used.
 const FULL: usize = 40_000;
-/// Requests that are enough for a step of a search.
+/// Number of requests for a step of a search.
 pub(crate) const QUICK: usize = 8_000;
 
 /// The seed of the disk and of the places, the same for all points.
 const SEED: Seed = Seed(1);
 
-/// Runs each point on the device, several at a time; for a point that cannot be run, the reason.
-/// Points that are the same load are run once.
+/// Runs each point on the device, several at a time. Returns the reason for a point that cannot be
+/// run. Points with the same load are run once.
 pub fn score(device: &HostedDevice, points: &[MatrixPoint]) -> Vec<Result<PointScore, String>> {
     let loads: Vec<Result<MatrixLoad, String>> =
         points.iter().map(|point| MatrixLoad::new(point, device.device.bytes)).collect();
@@ -97,7 +97,7 @@ pub fn score(device: &HostedDevice, points: &[MatrixPoint]) -> Vec<Result<PointS
         .collect()
 }
 
-/// Runs each load, several at a time; `least` as in [`serve`].
+/// Runs each load, several at a time. `least` has the meaning that it has in [`serve`].
 pub(crate) fn serve_all(
     device: &HostedDevice,
     loads: &[MatrixLoad],
@@ -114,7 +114,7 @@ pub(crate) fn serve_all(
     };
     std::thread::scope(|scope| {
         for _ in 1..threads {
-            // Without it there is less help.
+            // If the thread cannot be started, the others do the work.
             let _ = std::thread::Builder::new().spawn_scoped(scope, work);
         }
         work();
@@ -123,14 +123,14 @@ pub(crate) fn serve_all(
 }
 
 impl LoadNumbers {
-    /// The larger of each number.
+    /// Returns the larger of each number.
     pub(crate) fn larger(&self, other: &Self) -> Self {
         let both = [*self, *other];
         over(|number| both.iter().filter_map(number).reduce(f64::max))
     }
 }
 
-/// The median of each number.
+/// Returns the median of each number.
 pub(crate) fn middle_numbers(all: &[LoadNumbers]) -> LoadNumbers {
     over(|number| median(&all.iter().filter_map(number).collect::<Vec<_>>()))
 }
@@ -138,11 +138,11 @@ pub(crate) fn middle_numbers(all: &[LoadNumbers]) -> LoadNumbers {
 /// The errors of several drives at one depth.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DepthScore {
-    /// Requests under way: iodepth times numjobs.
+    /// Number of requests under way: iodepth times numjobs.
     pub outstanding: u32,
     pub drives: usize,
     pub points: usize,
-    /// Drives that have percentiles: the bars of p50 and p99 count over these.
+    /// Number of drives with percentiles, over which the bars of p50 and p99 count.
     pub with_percentiles: usize,
     /// The median over drives of each drive's median error, without sign.
     pub median: LoadNumbers,
@@ -150,16 +150,17 @@ pub struct DepthScore {
     pub worst: LoadNumbers,
 }
 
-/// The most that a disk's queue holds of a SATA disk's requests: the bars are for depths up to it.
-/// Beyond, the numbers show the I/O scheduler of the machine as well.
+/// The deepest queue of a SATA disk. The bars apply to depths up to it. At greater depths, the
+/// numbers also depend on the machine's I/O scheduler.
 pub const DEEPEST: u32 = 32;
-/// The bars of [`DepthScore`]: the median and the worst error of IOPS, the median of p50 and p99.
+/// The bars of [`DepthScore`], as relative errors: the median and the worst of IOPS, and the median
+/// of p50 and p99.
 pub const IOPS_MEDIAN: f64 = 0.10;
 pub const IOPS_WORST: f64 = 0.25;
 pub const LATENCY_MEDIAN: f64 = 0.20;
 
 impl DepthScore {
-    /// Names each bar that is missed; none are set beyond [`DEEPEST`].
+    /// Returns the names of the bars that are missed; there are none beyond [`DEEPEST`].
     pub fn missed(&self) -> Vec<&'static str> {
         let all = [
             (self.median.iops, IOPS_MEDIAN, "IOPS"),
@@ -174,7 +175,7 @@ impl DepthScore {
     }
 }
 
-/// Sums up the scores of drives, one list a drive, by the number of requests under way. A drive
+/// Summarises the scores of drives, one list for each, by the number of requests under way. A drive
 /// counts once at each depth, however many points it has there.
 pub fn by_depth(drives: &[&[&PointScore]]) -> Vec<DepthScore> {
     let outstanding = |score: &&&PointScore| score.point.outstanding();
@@ -209,7 +210,7 @@ pub fn by_depth(drives: &[&[&PointScore]]) -> Vec<DepthScore> {
     depths.into_iter().map(depth_score).collect()
 }
 
-/// A number of a load that is scored.
+/// A function that returns one number of a load.
 type Number = fn(&LoadNumbers) -> Option<f64>;
 
 fn over(summary: impl Fn(Number) -> Option<f64>) -> LoadNumbers {
@@ -255,7 +256,7 @@ mod tests {
         assert!(near(errors.iops, -0.2) && near(errors.p99, 0.5) && errors.p50.is_none());
     }
 
-    /// A drive with many points at a depth counts as much as one with a single one.
+    /// A drive with many points at a depth counts as much as a drive with one.
     #[test]
     fn each_drive_counts_once_at_a_depth() {
         let many: Vec<PointScore> = [(2, 8, 0.4), (8, 2, 0.4), (16, 1, 0.6)]

@@ -1,10 +1,10 @@
-//! A search without derivatives for the numbers of a device.
+//! A derivative-free search for the numbers of a device.
 //!
-//! First come places drawn from all ranges, then, from the best of them, steps up and down that are
-//! halved where none is better. The cost of a device is the mean square of the logarithms of model
-//! over measured, over all loads. In the end, each number that the results do not determine is put
-//! back: one whose old value does as well, once the others make up for it, and one that may have
-//! nearly any value.
+//! The search first tries places drawn from all ranges. From the best of them it makes steps up and
+//! down, and halves the steps when no step is better. The cost of a device is the mean, over all
+//! loads, of the squared logarithms of model over measured. Finally, each number that the results
+//! do not determine is restored: one whose old value is as good after the others have adjusted, and
+//! one that may have nearly any value.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -23,36 +23,37 @@ use super::score::{LoadNumbers, QUICK, serve_all};
 use super::wanted::WantedLoad;
 use crate::device::read_back;
 
-/// Places at which a device is tried first, times the numbers that are searched for (and up to
-/// three times that again, for they are tried together).
+/// Number of places tried at first, for each number that is searched for. It is multiplied once
+/// more by that number, up to three, because the numbers are tried together.
 const PLACES: usize = 5;
-/// The best of these places from which the search goes on.
+/// Number of the best places from which the search continues.
 const STARTS: usize = 2;
-/// Steps, as parts of a range: the first, the least, and both at the end.
+/// Steps as fractions of a range: the first, the least, and the same two for the final descent.
 const FIRST_STEP: f64 = 1.0 / 8.0;
 const LEAST_STEP: f64 = 1.0 / 128.0;
 const LAST_STEP: f64 = 1.0 / 128.0;
 const FINEST_STEP: f64 = 1.0 / 1024.0;
-/// The least step by which other numbers make up for one that is put back.
+/// The least step by which the other numbers adjust when one is restored.
 const COARSE_STEP: f64 = 1.0 / 64.0;
-/// Places along each number's whole range that are tried at the end.
+/// Number of places along each number's whole range that are tried at the end.
 const ALONG: u32 = 16;
-/// How much larger an error is than another: by this factor, and by so much more.
+/// A comparison of errors: one is larger than another by more than this factor plus this amount.
 type Larger = (f64, f64);
-/// A device fits clearly worse if its error is larger by more, and as well as another if by less.
+/// A device fits clearly worse if its error exceeds `CLEARLY`, and as well as another if its error
+/// is within `AS_WELL`.
 const CLEARLY: Larger = (1.1, 0.005);
 const AS_WELL: Larger = (1.02, 0.002);
-/// The results show a number if they bound it to this part of it.
+/// Greatest relative error of a number that counts as determined.
 const MOST_ERROR: f64 = 1.0;
-/// The weight of a square of each latency beside that of IOPS.
+/// The weights of the squares of latencies; that of IOPS is 1.
 const P50: f64 = 0.25;
 const P99: f64 = 0.25;
 const P99_9: f64 = 0.05;
-/// The logarithm of the largest factor that counts of a latency: pauses that the model does not
-/// have must not decide the rate.
+/// Limit of the logarithm of a latency's error: pauses that the model does not have must not
+/// determine the rate.
 const MOST_LATENCY: f64 = 1.0;
 
-/// Reads a device's table. It stands in no file: a message names the number, and no line.
+/// Reads a device's table. The table is not from a file, so messages name the key and no line.
 pub(super) fn device(name: &str, table: &Table) -> Result<Device, String> {
     read_back(name, &table.to_string()).map_err(|mistakes| {
         let line = |mistake: &Diagnostic| format!("{}: {}", mistake.place.key, mistake.message);
@@ -61,12 +62,12 @@ pub(super) fn device(name: &str, table: &Table) -> Result<Device, String> {
     })
 }
 
-/// The part of a lone request's latency that a command's own time can be at most.
+/// The largest fraction of a lone request's latency that the command's overhead may be.
 const OVERHEAD_PART: f64 = 0.75;
 
-/// The parameter, with a range that leaves time for the rest of a request: a lone write has to
-/// cross the link, the fastest read has to be read, and writes that wait for each other's commands
-/// all wait, not only those in which the drive pauses.
+/// Returns the parameter with a range that leaves time for the rest of a request. A lone write must
+/// cross the link, and the fastest read must be sensed. Where writes wait for each other's
+/// commands, all of them wait, not only those during which the drive pauses.
 pub(super) fn bounded(parameter: FitParameter, wanted: &[&WantedLoad]) -> FitParameter {
     let longest = |load: &&WantedLoad| {
         let fastest = load.points.first().and_then(|point| sixteenths(&point.percentiles));
@@ -136,7 +137,7 @@ struct Stage<'a> {
     start: Table,
     loads: &'a [&'a WantedLoad],
     parameters: Vec<FitParameter>,
-    /// The best so far: places within the ranges, and its cost.
+    /// The best places so far within the ranges; `cost` is their cost.
     places: Vec<f64>,
     cost: f64,
     /// The places from which the search began.
@@ -173,7 +174,8 @@ impl<'a> Stage<'a> {
         stage
     }
 
-    /// The device's file with these values; a number that has not moved is left as it was written.
+    /// Returns the device's file with these values. A number that has not moved stays as it was
+    /// written.
     fn table(&self, places: &[f64]) -> Table {
         let mut table = self.start.clone();
         if let Some(numbers) = table.get_mut(self.search.family).and_then(Value::as_table_mut) {
@@ -208,7 +210,7 @@ impl<'a> Stage<'a> {
         cost
     }
 
-    /// The cost of values that are far from those of the class, which decide where loads do not.
+    /// Returns the cost of values far from those of the class, which decides if the loads do not.
     fn departure(&self, places: &[f64]) -> f64 {
         let all = self.parameters.iter().zip(places).zip(&self.begun);
         all.map(|((parameter, &place), &begun)| {
@@ -218,7 +220,7 @@ impl<'a> Stage<'a> {
         .sum()
     }
 
-    /// Takes a place of one parameter if it is better; returns whether it is.
+    /// Adopts a place of one parameter if it is better. Returns whether it is.
     fn try_place(&mut self, index: usize, place: f64) -> bool {
         let mut places = self.places.clone();
         places[index] = place.clamp(0.0, 1.0);
@@ -230,7 +232,7 @@ impl<'a> Stage<'a> {
         better
     }
 
-    /// Looks at places all over the ranges, and goes on from the best of them and from the start.
+    /// Tries places all over the ranges, and continues from the best of them and from the start.
     fn search(&mut self) {
         self.search_lone();
         let count = self.parameters.len();
@@ -246,7 +248,7 @@ impl<'a> Stage<'a> {
             }
             starts.push((self.cost_of(&places), places));
         }
-        // The device of the class may be wrong in one number alone.
+        // The device of the class may be wrong in a single number.
         for index in 0..count {
             if self.parameters[index].is_lone() {
                 continue;
@@ -267,7 +269,7 @@ impl<'a> Stage<'a> {
             }
         }
         (self.cost, self.places) = best;
-        // A better place may be far off along one number alone.
+        // A better place may be far away along a single number.
         for index in 0..count {
             if !self.parameters[index].is_lone() {
                 self.try_along(index);
@@ -277,7 +279,7 @@ impl<'a> Stage<'a> {
         self.descend(LAST_STEP..FINEST_STEP, |_| true);
     }
 
-    /// Fits the numbers that lone requests identify to these alone.
+    /// Fits the numbers that lone requests determine to these requests alone.
     fn search_lone(&mut self) {
         let loads: Vec<&WantedLoad> =
             self.loads.iter().copied().filter(|load| load.outstanding == 1).collect();
@@ -308,8 +310,8 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Steps to better places, from steps as large as the first to those as small as the last;
-    /// `moves` are the parameters that move.
+    /// Steps to better places. `steps` is the range from the first to the least step; `moves`
+    /// selects the parameters that may move.
     fn descend(&mut self, steps: Range<f64>, moves: impl Fn(&FitParameter) -> bool) {
         let mut step = steps.start;
         while step >= steps.end {
@@ -327,8 +329,9 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Finds a parameter that the results do not determine, and says why. One at a time, for two
-    /// that stand for each other cannot both be left as they were. `best` is the cost with all.
+    /// Returns a parameter that the results do not determine, and the reason. It returns one at a
+    /// time, because of two parameters that compensate for each other, only one can keep its old
+    /// value. `best` is the cost with all parameters.
     fn not_determined(&mut self, best: f64) -> Option<(usize, &'static str)> {
         let without: Vec<f64> =
             (0..self.parameters.len()).map(|index| self.without(index).cost).collect();
@@ -336,7 +339,7 @@ impl<'a> Stage<'a> {
         cheapest.sort_by(|one, other| without[*one].total_cmp(&without[*other]));
         let limit = beyond(self.cost, CLEARLY);
         let index = cheapest.into_iter().find(|&index| {
-            // The others make up for it, or it may have nearly any value.
+            // Either the other parameters compensate for it, or it may have nearly any value.
             without[index] <= beyond(best, AS_WELL)
                 || without[index] <= limit && self.bounds(index, limit).error > MOST_ERROR
         })?;
@@ -348,16 +351,15 @@ impl<'a> Stage<'a> {
         Some((index, why))
     }
 
-    /// The cost with the value from which the search began for one parameter, all others as they
-    /// are.
+    /// Returns the cost with one parameter's initial value, and all others unchanged.
     fn cost_from_begun(&mut self, index: usize) -> f64 {
         let mut places = self.places.clone();
         places[index] = self.begun[index];
         self.cost_of(&places)
     }
 
-    /// The search without one parameter, which keeps the value that it had; the others make up for
-    /// it.
+    /// Returns the search without one parameter, which keeps its old value, after the others have
+    /// adjusted.
     fn without(&self, index: usize) -> Self {
         let all_but = |all: &[f64]| {
             let (before, after) = (&all[..index], &all[index + 1..]);
@@ -379,14 +381,14 @@ impl<'a> Stage<'a> {
         stage
     }
 
-    /// How far a parameter can be moved alone before the fit is clearly worse.
+    /// Returns how far one parameter can be moved before the fit is clearly worse.
     fn bounds(&mut self, index: usize, limit: f64) -> FitBounds {
         let (parameter, at) = (self.parameters[index], self.places[index]);
         let value = parameter.value(at);
         let [low, high] = [-1.0, 1.0].map(|sign| {
             let mut inside = 0.0;
             let mut outside = LEAST_STEP;
-            // Doubled until it is clearly worse, or beyond the range.
+            // The step is doubled until the fit is clearly worse, or the place is beyond the range.
             let is_worse = |stage: &mut Self, step: f64| {
                 let mut places = stage.places.clone();
                 places[index] = (at + sign * step).clamp(0.0, 1.0);
@@ -409,12 +411,13 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// The cost of a device whose error is so much larger than that of a device with this cost.
+/// Returns the cost of a device whose error is larger by `factor` and `more` than that of a device
+/// with cost `cost`.
 fn beyond(cost: f64, (factor, more): Larger) -> f64 {
     (cost.sqrt() * factor + more).powi(2)
 }
 
-/// The square of how far a model is from what was measured.
+/// Returns the weighted squares of the logarithms of model over measured.
 fn misfit(model: &LoadNumbers, measured: &LoadNumbers) -> f64 {
     let square = |model: Option<f64>, measured: Option<f64>, most: f64| match (model, measured) {
         (Some(model), Some(measured)) if measured > 0.0 => {

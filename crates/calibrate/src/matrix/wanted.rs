@@ -1,11 +1,11 @@
-//! A load of a matrix that a device is fitted to.
+//! A load of a matrix to which a device is fitted.
 
 use disklab_foreign::matrix::MatrixPoint;
 
 use super::run::MatrixLoad;
 use super::score::LoadNumbers;
 
-/// A load to be met, and what was measured of it: the median, where it was measured several times.
+/// A load to be met and its measured numbers: the median, if it was measured several times.
 #[derive(Debug, Clone)]
 pub(super) struct WantedLoad {
     pub rw: String,

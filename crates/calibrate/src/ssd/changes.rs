@@ -1,4 +1,4 @@
-//! Numbers that writing alone shows, and what stands for them where nothing was written.
+//! Measures the numbers that only writes show, and sets defaults where nothing was written.
 
 use disklab_config::device::{MOST_BLOCKS, blocks_needed};
 use disklab_units::Bytes;
@@ -12,13 +12,14 @@ use crate::error::Result;
 use crate::plan::READ_ONLY;
 use crate::sheet::{measured, not_visible, observed, percent, rate, size, time};
 
-/// Blocks of each die that the model keeps empty, or writes to, when it begins to collect.
+/// Number of blocks of each die that the model keeps empty, or writes to, when it begins to
+/// collect.
 const IN_HAND: u64 = 4;
 
 impl SsdWork<'_, '_> {
-    /// All that holds only if nothing else writes or collects meanwhile.
+    /// Measures everything that holds only if nothing else writes or collects meanwhile.
     pub(super) fn changes(&mut self) -> Result<()> {
-        // As TLC takes.
+        // This is the erase time of TLC, in ns.
         let hidden = not_visible("collecting garbage hides it");
         self.sheet.quantity("erase_block", time(3.5e6), hidden);
         if !self.bench.may_write {
@@ -48,11 +49,13 @@ impl SsdWork<'_, '_> {
         Ok(())
     }
 
-    /// The time that a write takes of the link besides its data, if a read takes another.
+    /// Measures the time that a write takes on the link besides its data, if it differs from that
+    /// of a read.
     fn writes_at_depths(&mut self) -> Result<()> {
-        /// A part of a write's time that is more than chance.
+        /// The least difference, as a fraction of a write's time, that is more than chance.
         const APART: f64 = 0.1;
-        /// Halves of a run that differ by more have met the buffer's end.
+        /// Greatest relative difference of a run's halves; beyond it, the run has met the buffer's
+        /// end.
         const UNEVEN: f64 = 0.05;
         let found = parallel::writes(self.bench)?;
         self.remarks.push(format!(
@@ -77,14 +80,14 @@ impl SsdWork<'_, '_> {
         Ok(())
     }
 
-    /// In bytes; 0 where none is seen.
+    /// Returns the size of the write buffer in bytes; 0 if none is seen.
     fn write_buffer(&mut self, sustained: &Sustained) -> u64 {
         let Some((found, error)) = sustained.buffer else {
             let mark = not_visible("the dies take writes as fast as the link brings them");
             self.sheet.quantity("write_buffer", size(usual::BUFFER), mark);
             return 0;
         };
-        // What a device can have.
+        // This is the range that a device of the lab may have.
         let held = found.clamp(64 << 10, 64 << 30);
         let mark = if held == found {
             measured(error, "how far writes run ahead of the dies")
@@ -99,21 +102,21 @@ impl SsdWork<'_, '_> {
     fn programs(&mut self) -> Result<()> {
         /// The largest write that reaches the dies at once, in sectors.
         const LARGEST: u64 = 1024;
-        /// The shortest program that a device can have, in nanoseconds.
+        /// The shortest program that a device may have, in ns.
         const LEAST: f64 = 10e3;
         let stripe = u64::from(self.dies) * self.page / 512;
         let found = writes::measure(self.bench, stripe.min(LARGEST) as u32)?;
         let buffered = time(found.buffered);
         self.remarks.push(format!("a write of 4 KiB into the buffer takes {buffered}"));
-        // The command goes on meanwhile, and half of the pages come over their channel as the
-        // second.
+        // The command is processed meanwhile, and half of the pages come over their channel as the
+        // second one.
         let takes = found.programs + self.overhead - 1.5 * self.page_time();
-        // Which of a channel's pages a read meets is not known, the channel's time has its own
-        // error, and so have all others.
+        // It is not known which of a channel's pages a read meets. The time of the channel and all
+        // other times have errors of their own.
         let error = self.page_time() * (0.5 + 1.5 * self.sizes.beside * 5.0)
             + found.programs_error
             + self.overhead_error;
-        // Half of the wait is gone then, or none: three quarters are between these.
+        // Half of the wait is over by then, or none of it; three quarters is between the two.
         let interrupted = found.later > 0.75 * found.programs;
         let why = if stripe > LARGEST {
             Some("a page of each die is more than one write, so that never all are programming")
@@ -135,7 +138,8 @@ impl SsdWork<'_, '_> {
         Ok(())
     }
 
-    /// `seen`: whether the program's time was, which has its error beside it.
+    /// Adds the time of a flush. `seen` says whether the program's time was measured; its error
+    /// stands beside it.
     fn flush(&mut self, found: &WriteTimes, (program, program_error): (f64, f64), seen: bool) {
         let takes = found.flush - self.overhead - self.link_command - program - self.page_time();
         let (value, mark) = if let Some(why) = self.hints.flush_is_dropped() {
@@ -152,12 +156,12 @@ impl SsdWork<'_, '_> {
         self.sheet.quantity("flush", time(value), mark);
     }
 
-    /// Fills the disk and writes on at random, where there is time for it. Returns after how many
-    /// bytes of that it becomes slower, if it does.
+    /// Fills the disk and continues with random writes, if there is time. Returns the number of
+    /// bytes after which the random writes become slower, if they do.
     fn onset(&mut self, sustained: &Sustained, buffer: u64) -> Result<Option<u64>> {
         let once = self.bench.size() as f64 * 512e9 / sustained.rate.max(1.0);
         let left = self.bench.time_left().0 as f64;
-        // The onset comes after a part of the disk, a tenth for most.
+        // The onset comes after a fraction of the disk, on most disks a tenth.
         if left < 1.2 * once {
             let minutes = (3.0 * once / 60e9).ceil();
             self.remarks.push(format!(
@@ -186,7 +190,7 @@ impl SsdWork<'_, '_> {
         Ok(onset)
     }
 
-    /// All that the flash holds, and the pages of a block, which go together.
+    /// Adds the flash's whole size and the pages of a block, which depend on each other.
     fn raw_size(&mut self, onset: Option<u64>) {
         let flash = FlashBlocks {
             bytes: self.bench.size() * 512,
@@ -214,7 +218,7 @@ impl SsdWork<'_, '_> {
     }
 }
 
-/// The data that goes into blocks, in bytes.
+/// The sizes, in bytes, from which blocks are computed.
 struct FlashBlocks {
     /// The disk's size.
     bytes: u64,
@@ -225,7 +229,8 @@ struct FlashBlocks {
 }
 
 impl FlashBlocks {
-    /// The usual pages of a block and bytes in all, as far as they go with the disk's size.
+    /// Returns the usual pages of a block and bytes of the flash, as far as they fit the disk's
+    /// size.
     fn usual_blocks(&self) -> (u64, u64) {
         let raw = self.bytes / 1000 * 1074;
         let fits = |pages: u64| raw / (pages * self.stripe) >= self.needed(pages);
@@ -233,7 +238,7 @@ impl FlashBlocks {
         (pages, raw.max(self.needed(pages) * pages * self.stripe))
     }
 
-    /// Blocks of so many pages that the model needs on each die.
+    /// Returns the number of blocks of `pages` pages that the model needs on each die.
     fn needed(&self, pages: u64) -> u64 {
         let (page, block) = (Bytes(self.page), Bytes(self.page * pages));
         blocks_needed(Bytes(self.bytes), self.dies, page, block)
@@ -242,8 +247,7 @@ impl FlashBlocks {
     /// Returns the pages of a block, and the bytes in all, with which the model begins to collect
     /// after `onset` bytes of writes to a full disk.
     fn blocks_for(&self, onset: u64) -> (u64, u64) {
-        // What is before the onset should be many blocks, of which one more or less does not
-        // matter.
+        // There should be many blocks before the onset, so that one more or less does not matter.
         const FINE: u64 = 16;
         let fits = |pages: u64| pages * self.stripe * FINE <= onset;
         let pages = fewest((self.bytes + onset) / self.page, fits);
@@ -253,12 +257,12 @@ impl FlashBlocks {
     }
 }
 
-/// Pages of a block, of so many that the flash has: usual ones, or as many more as the model needs
-/// to count all, or as many less as `fits` wants.
+/// Returns the pages of a block for flash of `raw_pages` pages: the usual number, or as many more
+/// as the model needs to count all blocks, or as many fewer as `fits` requires.
 fn fewest(raw_pages: u64, fits: impl Fn(u64) -> bool) -> u64 {
     /// The fewest and the most pages of a device's block.
     const PAGES: (u64, u64) = (16, 16_384);
-    // As many blocks as the model counts, less what rounding adds.
+    // The limit is the most blocks that the model counts, minus those that rounding adds.
     let counted = |pages: u64| raw_pages / pages <= MOST_BLOCKS - 500;
     let mut pages = 768;
     while !counted(pages) && pages < PAGES.1 {

@@ -1,5 +1,6 @@
-//! When a disk that is full begins to collect garbage, and what it writes at in the end: everything
-//! is written once in order, then at random, until its pace no longer changes. Destroys all.
+//! Measures when a full disk begins to collect garbage, and its rate of writes in the end. It
+//! writes the disk once in order, then at random, until the rate no longer changes. This destroys
+//! all data.
 
 use disklab_units::Nanos;
 
@@ -8,35 +9,38 @@ use crate::error::Result;
 use crate::numbers::{mean, median};
 use crate::target::Probe;
 
-/// 128 KiB, in sectors: as large as a stretch of a few dies' pages, so that a collected block has
-/// gaps as large.
+/// Size of a write in sectors: 128 KiB, as large as a stretch of a few dies' pages, so that the
+/// gaps in a collected block are of that size.
 const REQUEST: u32 = 256;
 const DEPTH: usize = 8;
-/// A thousandth of the disk: its pace is known well enough, and the place of a change to that part.
+/// Number of windows into which the disk is divided. The rate of a thousandth of the disk is exact
+/// enough, and the place of a change is known to that fraction.
 const WINDOWS: u64 = 1000;
-/// Requests of a window at least, so that a pace is more than chance.
+/// Least number of requests of a window, so that its rate is more than chance.
 const LEAST: u64 = 64;
-/// Collection moves at least as much as it makes room for on any disk that has less to spare than
-/// it holds; half of the pace is lost. Three quarters are between that and chance.
+/// Fraction of the fresh rate below which a window is slow. On any disk whose spare flash is
+/// smaller than its data, collection moves at least as much as it frees, so half of the rate is
+/// lost. Three quarters is between that and chance.
 const SLOW: f64 = 0.75;
-/// So many windows one after another are slow: none of them is somebody else's doing.
+/// Number of consecutive slow windows that mark the onset: nothing else on the machine slows so
+/// many.
 const LASTING: usize = 8;
-/// The limit of random writes, in sizes of the disk: greedy collection is near its steady state
-/// once everything has been written anew.
+/// The most random writes, in sizes of the disk. Greedy collection is near its steady state once
+/// all data has been overwritten.
 const TIMES: u64 = 2;
-/// Two eighths of the disk, one after the other, whose paces differ by no more than this part: the
-/// state is steady.
+/// Greatest relative difference of the rates of two consecutive eighths of the disk in the steady
+/// state.
 const STEADY: f64 = 0.03;
 
-/// Bytes and bytes a second.
+/// The onset of collection and the rates of writes, in bytes and bytes a second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Collected {
-    /// Written at random until it became slower, to within a window to either side; `None` if it
-    /// never did.
+    /// Bytes written at random until writes became slower, to within a window to either side;
+    /// `None` if they never did.
     pub onset: Option<u64>,
     pub window: u64,
     pub fresh: f64,
-    /// At the end, and by which part that still changed.
+    /// The rate at the end; `change` is its relative difference from the eighth before.
     pub last: f64,
     pub change: f64,
 }
@@ -47,7 +51,8 @@ impl Collected {
     }
 }
 
-/// `buffer`: so many bytes are taken before the dies have them. Ends early when the time is up.
+/// Runs the measurement. `buffer` is the number of bytes that the disk takes before the dies have
+/// them. The run ends early when the time is up.
 pub(crate) fn measure(bench: &mut TestBench<'_>, buffer: u64) -> Result<Collected> {
     let request = u64::from(REQUEST);
     let all = bench.size() / request;
@@ -62,7 +67,7 @@ pub(crate) fn measure(bench: &mut TestBench<'_>, buffer: u64) -> Result<Collecte
     let eighth = (all / 8 / each).max(LASTING as u64) as usize;
     while (ends.len() as u64 - 1) * each < TIMES * all && bench.time_left() > Nanos::ZERO {
         let places = bench.places(each as usize, request);
-        // As fio does: at multiples of their length.
+        // Requests are aligned to their length, as fio does it.
         let probes: Vec<Probe> =
             places.iter().map(|place| Probe::write(place / request * request, REQUEST)).collect();
         let timed = bench.serve(DEPTH, &probes)?;
@@ -76,13 +81,14 @@ pub(crate) fn measure(bench: &mut TestBench<'_>, buffer: u64) -> Result<Collecte
     Ok(collected(&ends, each * request * 512, eighth, buffer))
 }
 
-/// From the ends of windows of so many bytes, the first of which is the beginning of all.
+/// Computes the result from the ends of windows of `window` bytes. The first entry is the beginning
+/// of all.
 fn collected(ends: &[Nanos], window: u64, eighth: usize, buffer: u64) -> Collected {
     let paces: Vec<f64> = ends
         .windows(2)
         .map(|pair| window as f64 * 1e9 / pair[1].saturating_sub(pair[0]).0.max(1) as f64)
         .collect();
-    // What went into the buffer came faster than what goes on behind it.
+    // The buffer takes data faster than it goes to the dies, so these windows do not count.
     let begun = ((buffer / window) as usize + 1).min(paces.len());
     let slow = |fresh: f64| {
         paces
@@ -90,7 +96,8 @@ fn collected(ends: &[Nanos], window: u64, eighth: usize, buffer: u64) -> Collect
             .skip(begun)
             .position(|some| some.iter().all(|pace| *pace < SLOW * fresh))
     };
-    // At first what is fresh is not known to last.
+    // The first estimate of the fresh rate comes from few windows, because it is not known how long
+    // that rate lasts.
     let first = &paces[begun..(begun + LASTING).min(paces.len())];
     let onset = slow(median(first)).map(|windows| windows + begun);
     let fresh = median(&paces[begun..onset.unwrap_or(paces.len()).max(begun)]);
@@ -110,7 +117,7 @@ fn collected(ends: &[Nanos], window: u64, eighth: usize, buffer: u64) -> Collect
 mod tests {
     use super::*;
 
-    /// Windows of 1 MB that take so long each, in milliseconds.
+    /// Returns the ends of windows of 1 MB from their durations in ms.
     fn ends(takes: impl IntoIterator<Item = u64>) -> Vec<Nanos> {
         let mut now = Nanos::ZERO;
         let mut ends = vec![now];
@@ -132,7 +139,7 @@ mod tests {
         assert!(slow.onset.unwrap().abs_diff(70_000_000) <= slow.window, "{slow:?}");
         assert!((slow.fresh - 500e6).abs() < 1.0 && (slow.last - 100e6).abs() < 1.0, "{slow:?}");
         assert!(slow.is_steady());
-        // What the buffer took had not reached the dies.
+        // The data in the buffer had not reached the dies.
         assert!(found(takes(70), 10_000_000).onset.unwrap().abs_diff(60_000_000) <= slow.window);
     }
 

@@ -1,5 +1,5 @@
-//! How long a lone read takes: one time for each type of page, as often as pages of that type are
-//! met.
+//! Measures the time of a lone read: one time for each type of page, repeated in proportion to the
+//! number of such pages.
 
 use disklab_config::device::MOST_PAGE_TYPES;
 
@@ -9,24 +9,24 @@ use crate::numbers::{mean, median};
 use crate::target::{Probe, latencies};
 
 const READS: usize = 2_000;
-/// Types of pages that a model has at most.
+/// Most types of pages of a model.
 const MOST: usize = MOST_PAGE_TYPES;
-/// A share of pages that is as near to what was counted counts as that: two standard deviations
+/// Greatest error of a share of pages that counts as agreement: two standard deviations of a share
 /// of a half.
 const NEAR: f64 = 0.025;
-/// Width of a bin, as a part of the latency in it: types of pages are apart by a tenth and more,
-/// and reads of one type fill a few bins with hundreds.
+/// Width of a bin, as a fraction of its latency. Types of pages differ by a tenth and more, and
+/// reads of one type fill a few bins with hundreds each.
 const BIN: f64 = 0.02;
-/// Fewer than this part of all are no type of page: the rarest in a model is a sixteenth.
+/// Least fraction of all reads that counts as a type of page: the rarest in a model is a sixteenth.
 const RARE: f64 = 0.04;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ReadModes {
-    /// In nanoseconds, rising; a type that is met twice as often is there twice.
+    /// Times in ns, ascending. A type that is met twice as often is listed twice.
     pub times: Vec<f64>,
-    /// How far single reads are from their mode, as a part.
+    /// Median relative deviation of single reads from their type's time.
     pub spread: f64,
-    /// The mean of all reads, in nanoseconds.
+    /// The mean of all reads, in ns.
     pub mean: f64,
 }
 
@@ -41,8 +41,8 @@ fn modes(latencies: &[f64]) -> ReadModes {
     let last = latencies.iter().map(|&latency| bin(latency)).max().unwrap_or(0);
     let mut counts = vec![0.0; (last - first + 3) as usize];
     for &latency in latencies {
-        // A bin's reads count half for its neighbours, so that one peak is not two because a border
-        // parts it.
+        // The reads of a bin count half for its neighbours, so that a border does not divide one
+        // peak into two.
         let at = (bin(latency) - first + 1) as usize;
         counts[at] += 1.0;
         counts[at - 1] += 0.5;
@@ -65,8 +65,8 @@ fn modes(latencies: &[f64]) -> ReadModes {
     ReadModes { times: repeated(types), spread, mean: mean(latencies) }
 }
 
-/// Ranges of bins with one peak each: a valley parts two where it is less than half of the lower
-/// one.
+/// Returns ranges of bins with one peak each. A valley divides two peaks if it is less than half of
+/// the lower one.
 fn hills(counts: &[f64]) -> Vec<(usize, usize)> {
     let mut hills = Vec::new();
     let (mut from, mut peak, mut valley, mut lowest) = (0, 0.0_f64, f64::MAX, 0);
@@ -84,8 +84,8 @@ fn hills(counts: &[f64]) -> Vec<(usize, usize)> {
     hills
 }
 
-/// From times and how often each was met, the shortest list that has each as often as comes near
-/// to its share, or of [`MOST`] times the one that comes nearest.
+/// Returns a list of times in which each occurs in proportion to its count: the shortest list whose
+/// proportions are near, or else the one of up to [`MOST`] entries whose proportions are nearest.
 fn repeated(mut types: Vec<(f64, f64)>) -> Vec<f64> {
     types.sort_unstable_by(|a, b| b.1.total_cmp(&a.1));
     types.truncate(MOST);
@@ -122,7 +122,7 @@ fn repeated(mut types: Vec<(f64, f64)>) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// So many reads about each of these times, within a part of it.
+    /// Draws reads for pairs of a time and a number, with relative noise.
     fn drawn(types: &[(f64, u32)], noise: f64) -> Vec<f64> {
         let some = |&(time, count): &(f64, u32)| {
             (0..count).map(move |i| time * (1.0 + noise * (f64::from(i * 37 % 101) / 50.0 - 1.0)))

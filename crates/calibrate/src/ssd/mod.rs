@@ -1,4 +1,5 @@
-//! A disk without moving parts: part by part, later ones on what earlier ones found.
+//! The measurement of a disk without moving parts, part by part. Later parts build on the results
+//! of earlier ones.
 
 mod changes;
 mod collection;
@@ -17,7 +18,7 @@ use crate::error::Result;
 use crate::plan::Hints;
 use crate::sheet::Sheet;
 
-/// How many times [`TestBench::step`] is called here.
+/// Number of calls of [`TestBench::step`] here.
 pub(crate) const STEPS: u32 = 6;
 
 pub(crate) fn measure(bench: &mut TestBench<'_>, hints: Hints) -> Result<(Sheet, Vec<String>)> {

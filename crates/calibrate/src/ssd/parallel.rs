@@ -1,5 +1,5 @@
-//! Measures what the disk does at once: how its rate grows with the depth, and how many dies there
-//! are, by reads that are so far apart that all meet the same one.
+//! Measures the parallelism of the disk: its IOPS at each depth, and the number of dies, by reads
+//! whose distance makes all of them meet the same die.
 
 use disklab_units::Nanos;
 
@@ -10,29 +10,29 @@ use crate::target::{Probe, Timed, ends};
 
 pub(crate) const DEPTHS: [usize; 6] = [1, 2, 4, 8, 16, 32];
 const READS: usize = 3_000;
-/// Reads of each stride.
+/// Number of reads at each stride.
 const APART: u64 = 300;
 /// The widest stride that is tried, in pages.
 const WIDEST: u64 = 256;
 const LARGE: u32 = 256;
-/// Writes at each depth: 2 MiB, which a buffer holds.
+/// Number of writes at each depth: 2 MiB, which fit into a buffer.
 const WRITES: usize = 512;
-/// Long enough for a buffer to empty.
+/// A pause long enough for a buffer to empty.
 const EMPTYING: Nanos = Nanos::from_millis(200);
 
-/// No link is faster than 64 GB/s, and none that a model can have is slower than 10 MB/s: in
-/// nanoseconds a byte.
+/// Limits of a link's time, in ns a byte: none is faster than 64 GB/s, and a model's is not slower
+/// than 10 MB/s.
 const SLOPES: (f64, f64) = (1.0 / 64.0, 100.0);
-/// The longest time that a model's command can hold the link, in nanoseconds.
+/// The longest time that a model's command can occupy the link, in ns.
 const MOST_COMMAND: f64 = 1e6;
 
 pub(crate) struct ParallelReads {
-    /// Random reads of 4 KiB a second, at each of [`DEPTHS`].
+    /// Random reads of 4 KiB a second at each of [`DEPTHS`].
     pub iops: Vec<f64>,
-    /// Nanoseconds for each of many reads of 128 KiB under way.
+    /// Time of each read, in ns, when many reads of 128 KiB are under way.
     pub large: f64,
-    /// By how much the pace of a run's halves differs, as a part of it: of the fastest small reads
-    /// and of the large ones.
+    /// Relative difference between the rates of a run's halves: first of the fastest small reads,
+    /// then of the large ones.
     drift: (f64, f64),
 }
 
@@ -41,27 +41,28 @@ impl ParallelReads {
         self.iops.iter().copied().fold(0.0, f64::max)
     }
 
-    /// The first depth that comes within a tenth of the most.
+    /// Returns the first depth whose IOPS are within a tenth of the most.
     pub fn knee(&self) -> usize {
         let near = self.iops.iter().position(|&iops| iops > 0.9 * self.most());
         near.map_or(1, |at| DEPTHS[at])
     }
 
-    /// Bytes a second of the link, and the nanoseconds that each command takes of it besides, if
-    /// both are what limits small reads and large ones.
+    /// Returns the link's rate in bytes a second, and the time in ns that each command takes on it
+    /// besides its data. Both are right if the link limits small reads and large ones.
     pub fn link(&self) -> (f64, f64) {
         let slope = self.slope().clamp(SLOPES.0, SLOPES.1);
         (1e9 / slope, self.command(slope).clamp(0.0, MOST_COMMAND))
     }
 
-    /// Whether each of the two is what came out, and not the nearest that can be.
+    /// Returns whether each of the two numbers of [`ParallelReads::link`] is as computed, and not
+    /// limited to a possible value.
     pub fn link_is_seen(&self) -> (bool, bool) {
         let slope = self.slope();
         let seen = (SLOPES.0..=SLOPES.1).contains(&slope);
         (seen, seen && (0.0..=MOST_COMMAND).contains(&self.command(slope)))
     }
 
-    /// Nanoseconds a byte.
+    /// Returns the link's time in ns a byte.
     fn slope(&self) -> f64 {
         (self.large - 1e9 / self.most()) / (f64::from(LARGE - BLOCK) * 512.0)
     }
@@ -70,8 +71,8 @@ impl ParallelReads {
         1e9 / self.most() - f64::from(BLOCK) * 512.0 * slope
     }
 
-    /// The errors of both, as parts of them, by what the runs that they come from differ in
-    /// themselves.
+    /// Returns the relative errors of both numbers of [`ParallelReads::link`], from the differences
+    /// within the runs.
     pub fn link_errors(&self) -> (f64, f64) {
         let small = 1e9 / self.most();
         let (beside_small, beside_large) = (self.drift.0 * small, self.drift.1 * self.large);
@@ -97,15 +98,15 @@ pub(crate) fn measure(bench: &mut TestBench<'_>) -> Result<ParallelReads> {
     Ok(ParallelReads { large: each(&timed), drift: (fastest, drift(&timed)), iops })
 }
 
-/// Random writes of 4 KiB that the buffer takes.
+/// The times of random writes of 4 KiB that the buffer takes.
 pub(crate) struct ParallelWrites {
-    /// Nanoseconds for each, at each of [`DEPTHS`].
+    /// Time of each write in ns, at each of [`DEPTHS`].
     pub each: Vec<f64>,
-    /// By how much the pace of the halves of the deepest run differs, as a part of it.
+    /// Relative difference between the rates of the halves of the deepest run.
     pub drift: f64,
 }
 
-/// Destroys what is written over.
+/// Measures random writes into the buffer at each depth. This overwrites data.
 pub(crate) fn writes(bench: &mut TestBench<'_>) -> Result<ParallelWrites> {
     let (mut nanos, mut last) = (Vec::new(), 0.0);
     for depth in DEPTHS {
@@ -120,7 +121,7 @@ pub(crate) fn writes(bench: &mut TestBench<'_>) -> Result<ParallelWrites> {
     Ok(ParallelWrites { each: nanos, drift: last })
 }
 
-/// Nanoseconds from one completion to the next, in the middle of a run.
+/// Returns the mean time from one completion to the next in the middle of a run, in ns.
 fn each(timed: &[Timed]) -> f64 {
     let done = ends(timed);
     let skip = done.len() / 10;
@@ -128,7 +129,7 @@ fn each(timed: &[Timed]) -> f64 {
     ((last - first) / (done.len() - 1 - 2 * skip).max(1) as f64).max(1.0)
 }
 
-/// By how much the pace of the two halves differs, as a part of it.
+/// Returns the relative difference between the rates of a run's halves.
 fn drift(timed: &[Timed]) -> f64 {
     let (first, second) = timed.split_at(timed.len() / 2);
     let (first, second) = (each(first), each(second));
@@ -138,13 +139,13 @@ fn drift(timed: &[Timed]) -> f64 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DieCount {
     Found(u32),
-    /// So many were tried, and there are more.
+    /// This many were tried, and there are more.
     AtLeast(u32),
     Unseen,
 }
 
-/// How many dies there are: the least stride in pages of `page` bytes at which many reads go no
-/// faster than one die serves them, which is `one` a second.
+/// Finds the number of dies. It is the least stride, in pages of `page` bytes, at which many reads
+/// are no faster than a single die, which serves `one` a second.
 pub(crate) fn dies(bench: &mut TestBench<'_>, page: u64, one: f64) -> Result<DieCount> {
     let page = page / 512;
     let mut rates = Vec::new();
@@ -161,10 +162,10 @@ pub(crate) fn dies(bench: &mut TestBench<'_>, page: u64, one: f64) -> Result<Die
     Ok(die_count(&rates, one))
 }
 
-/// From the rates at each stride, counted from 1.
+/// Computes the number of dies from the rate at each stride, counted from 1.
 fn die_count(rates: &[f64], one: f64) -> DieCount {
     match slowest(rates) {
-        // Two dies or three serve these, and a stride that meets one of them alone is wider than
+        // Two or three dies serve these reads. The stride that meets only one of them is wider than
         // those tried.
         Some(stride) if rates[stride - 1] > 1.5 * one => DieCount::AtLeast(rates.len() as u32),
         Some(stride) => DieCount::Found(stride as u32),
@@ -172,9 +173,10 @@ fn die_count(rates: &[f64], one: f64) -> DieCount {
     }
 }
 
-/// The least stride, counted from 1, that is about as slow as any, where that is much slower than
-/// most and its multiples are as slow. Strides that meet one die more are slower by half at least
-/// (three dies against two), so that 1.3 is as slow, and 1.8 is not.
+/// Returns the least stride, counted from 1, that is about as slow as any. It must be much slower
+/// than most strides, and its multiples as slow. Strides that meet one die more are faster by at
+/// least half (three dies instead of two). Therefore up to 1.3 times the least rate counts as slow,
+/// and 1.8 times does not.
 fn slowest(rates: &[f64]) -> Option<usize> {
     let least = rates.iter().copied().fold(f64::MAX, f64::min);
     let usual = median(rates);
@@ -195,8 +197,8 @@ mod tests {
         die_count(&(1..=most).map(rate).collect::<Vec<_>>(), 20e3)
     }
 
-    /// Counts dies up to the most that are looked for, and beyond, where a wide stride meets two or
-    /// three at a time.
+    /// Numbers of dies are found up to the most that are looked for. Beyond that, a wide stride
+    /// meets two or three dies at a time.
     #[test]
     fn more_dies_than_are_looked_for_are_at_least_so_many() {
         assert_eq!(seen(127, WIDEST), DieCount::Found(127));

@@ -1,4 +1,4 @@
-//! Numbers that reads and flushes show.
+//! Measures the numbers that reads and flushes show.
 
 use super::parallel::{self, DieCount};
 use super::work::{SsdWork, usual};
@@ -8,23 +8,23 @@ use crate::plan::{Hints, KERNEL_SAYS, NOBODY_SAYS};
 use crate::sheet::{measured, not_visible, observed, rate, size, time};
 use crate::target::Probe;
 
-/// No command goes to a disk and back in less, in nanoseconds: a call that ends in the kernel takes
-/// one microsecond.
+/// The least time of a command to a disk and back, in ns. A call that ends in the kernel takes 1
+/// us.
 const ROUND_TRIP: f64 = 3e3;
 
-/// The largest part of a lone read that a command with its link takes: where it seems to, a flush
-/// with nothing to flush does more than a command.
+/// The largest fraction of a lone read that its command and link may take. If they seem to take
+/// more, a flush with nothing to flush does more than a command.
 const COMMAND: f64 = 0.8;
 
 impl SsdWork<'_, '_> {
-    /// A flush with nothing to flush is a command and no more.
+    /// Measures the time of a command with a flush that has nothing to flush.
     pub(super) fn command(&mut self) -> Result<()> {
         let mut times = Vec::new();
         self.bench.one(Probe::flush())?;
         for _ in 0..30 {
             times.push(self.bench.one(Probe::flush())?.nanos());
         }
-        // The quick ones: what is later is late for reasons of the host's.
+        // Only the quick flushes count, because the host delays the later ones.
         let empty = quantile(&times, 0.1);
         let read = self.modes.times.first().copied().unwrap_or_default();
         self.overhead = (empty - self.link_command).max(0.0);
@@ -43,7 +43,8 @@ impl SsdWork<'_, '_> {
             self.assumed.push(format!("a command takes {}", time(self.overhead)));
             not_visible(format!("{why}; a fifth of a read's time"))
         } else {
-            // Neither is a clock of nanoseconds exact to less than a hundredth of such a time.
+            // The error is at least a hundredth: even a clock of 1 ns is no more exact for such a
+            // time.
             self.overhead_error = spread(&times, empty).max(0.01 * self.overhead);
             let error = self.overhead_error / self.overhead;
             measured(error, "a flush with nothing to flush")
@@ -52,7 +53,7 @@ impl SsdWork<'_, '_> {
         Ok(())
     }
 
-    /// Pages and dies.
+    /// Measures pages and dies.
     pub(super) fn flash(&mut self) -> Result<()> {
         let mark = match self.sizes.page {
             Some(_) => observed("where a longer read stops taking the channel's time too"),
@@ -95,7 +96,7 @@ impl SsdWork<'_, '_> {
     }
 
     fn read_page(&mut self) {
-        /// The least that a device has.
+        /// The least time of a page that a device may have, in ns.
         const LEAST: f64 = 1e3;
         let besides = self.besides();
         let read: Vec<f64> = self.modes.times.iter().map(|all| all - besides).collect();
@@ -115,7 +116,7 @@ impl SsdWork<'_, '_> {
     pub(super) fn bus(&mut self) {
         let mark = match self.sizes.channel {
             Some(_) => {
-                // What bends the line is about a fifth of a lone read's time.
+                // The time that bends the line is about a fifth of a lone read.
                 let error = self.sizes.beside * 5.0;
                 measured(error, "lone reads within a page, less the link")
             }
@@ -130,9 +131,9 @@ impl SsdWork<'_, '_> {
             not_visible("many reads of 128 KiB take what no link does more than many of 4 KiB")
         };
         self.sheet.quantity("link", rate(self.link), mark);
-        // Were it the dies that limit small reads, the command's share would come out too large.
-        // Places drawn at random leave some dies idle at any depth; above four fifths of what all
-        // can do, they are what limits.
+        // If the dies limit small reads, the command's share comes out too large. Random places
+        // leave some dies idle at any depth, so the dies are the limit above four fifths of what
+        // all can do.
         let dies_can = f64::from(self.dies) * 1e9 / self.die_time().max(1.0);
         let mark = if !command_seen {
             not_visible("many reads of 4 KiB take no more of the link than their data does")
@@ -146,7 +147,7 @@ impl SsdWork<'_, '_> {
         self.sheet.quantity("link_command", time(self.link_command), mark);
     }
 
-    /// Adds the numbers that only the kernel says.
+    /// Adds the numbers that only the kernel knows.
     pub(super) fn queue(&mut self) {
         let Hints { queue_depth, queued_flush, .. } = self.hints;
         let depth = queue_depth.unwrap_or(usual::DEPTH).clamp(1, 4096);
@@ -162,9 +163,10 @@ impl SsdWork<'_, '_> {
 /// The most channels of a device, and the most dies on each.
 const MOST: u32 = 64;
 
-/// Channels, and dies on each: as many in all, or where no equal numbers make that, the nearest.
+/// Returns a number of channels and of dies on each whose product is `dies`, or the nearest
+/// possible product.
 fn split(dies: u32) -> (u32, u32) {
-    // Of several, usually no more than eight channels.
+    // Among several possibilities, those with up to eight channels come first, as is usual.
     let few = || (1..=usual::CHANNELS).rev().chain(usual::CHANNELS + 1..=MOST);
     let equal = |dies: u32| {
         few()

@@ -1,5 +1,5 @@
-//! Measures how the time of a lone read grows with its size: up to a page it grows by channel and
-//! link, beyond by the link alone, as further pages come over other channels meanwhile.
+//! Measures how the time of a lone read grows with its size. Up to a page, it grows by channel and
+//! link; beyond, by the link alone, because further pages come over other channels meanwhile.
 
 use disklab_config::device::CHANNELS_RATE;
 use disklab_units::Rate;
@@ -9,19 +9,19 @@ use crate::error::Result;
 use crate::numbers::quantile;
 use crate::target::{Probe, latencies};
 
-/// 4 KiB to 512 KiB, in sectors.
+/// Sizes of reads in sectors: 4 KiB to 512 KiB.
 const SIZES: [u32; 8] = [8, 16, 32, 64, 128, 256, 512, 1024];
 const READS: usize = 150;
-/// 4 KiB to 64 KiB.
+/// Sizes of pages that are tried, in bytes: 4 KiB to 64 KiB.
 const PAGES: [f64; 5] = [4096.0, 8192.0, 16384.0, 32768.0, 65536.0];
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct ReadSizes {
-    /// In bytes, where it shows.
+    /// Size of a page in bytes, if it shows.
     pub page: Option<u64>,
-    /// Bytes a second, where it shows.
+    /// Rate of a channel in bytes a second, if it shows.
     pub channel: Option<f64>,
-    /// How far the times are from the lines, as a part.
+    /// Relative root mean square distance of the times from the lines.
     pub beside: f64,
 }
 
@@ -35,13 +35,13 @@ pub(crate) fn measure(bench: &mut TestBench<'_>) -> Result<ReadSizes> {
             .map(|&place| Probe::read(place / align * align, sectors))
             .collect();
         let latencies = latencies(&bench.serve(1, &probes)?);
-        // The quick ones: of pages that take different times, those of one kind.
+        // Only the quick reads count, so that pages of different times give those of one type.
         times.push((f64::from(sectors) * 512.0, quantile(&latencies, 0.05)));
     }
     Ok(sizes(&times))
 }
 
-/// From pairs of bytes and nanoseconds.
+/// Estimates page and channel from pairs of bytes and ns.
 fn sizes(times: &[(f64, f64)]) -> ReadSizes {
     let fits: Vec<(f64, Vec<f64>, f64)> = PAGES
         .into_iter()
@@ -64,17 +64,17 @@ fn sizes(times: &[(f64, f64)]) -> ReadSizes {
     else {
         return ReadSizes { page: None, channel: None, beside: 1.0 };
     };
-    // The next best fit of another page must be clearly worse. With a page of 4 KiB nothing is
-    // smaller, and what its channel takes is the same in all times.
+    // The best fit with another page must be clearly worse. A page of 4 KiB cannot be seen, because
+    // no read is smaller and all times include the same time of the channel.
     let clear = fits.iter().filter(|fit| fit.2 <= 1.5 * beside).count() == 1;
-    // What bends the line by less than any channel would is noise.
+    // A bend that is smaller than any channel's is noise.
     let channel = 1e9 / found[1];
     let is_one = found[1] > 0.0 && CHANNELS_RATE.contains(&Rate(channel as u64));
     let shows = page > PAGES[0] && clear && is_one && found[2] > 0.0;
     ReadSizes { page: shows.then_some(page as u64), channel: shows.then_some(channel), beside }
 }
 
-/// Three unknowns, by normal equations and elimination.
+/// Solves for three unknowns by least squares: normal equations and elimination.
 fn least_squares(rows: &[([f64; 3], f64)]) -> Vec<f64> {
     let mut table = [[0.0_f64; 4]; 3];
     for (row, value) in rows {
@@ -117,7 +117,7 @@ mod tests {
         assert!((found.channel.unwrap() / 1.2e9 - 1.0).abs() < 0.01, "{found:?}");
     }
 
-    /// The times of a file in memory, which has neither page nor channel.
+    /// These are the times of a file in memory, which has neither page nor channel.
     #[test]
     fn a_bend_that_no_channel_makes_is_none() {
         let time = |bytes: f64| 5e3 + bytes.min(16384.0) / 400.0 + bytes / 8.0;

@@ -1,4 +1,4 @@
-//! The facts that are known of a disk without moving parts, as each part is measured.
+//! The facts about a disk without moving parts that are known so far, while its parts are measured.
 
 use super::latency::{self, ReadModes};
 use super::parallel::{self, ParallelReads};
@@ -8,21 +8,21 @@ use crate::error::Result;
 use crate::plan::Hints;
 use crate::sheet::{Sheet, rate, size};
 
-/// The defaults for what was not seen: a SATA disk with TLC.
+/// The defaults for numbers that were not seen: those of a SATA disk with TLC.
 pub(super) mod usual {
     pub const CHANNELS: u32 = 8;
     pub const DIES: u32 = 16;
     pub const PAGE: u64 = 16 << 10;
     pub const PROGRAM: f64 = 500e3;
     pub const CHANNEL: f64 = 1.2e9;
-    /// A part of a lone read's time, where a flush tells nothing.
+    /// Command overhead as a fraction of a lone read's time, if a flush does not show it.
     pub const OVERHEAD: f64 = 0.2;
     pub const BUFFER: u64 = 32 << 20;
     pub const FLUSH: f64 = 1e6;
     pub const DEPTH: u32 = 32;
 }
 
-/// The facts that are known so far, in nanoseconds and bytes a second, and the sheet of results.
+/// The facts that are known so far, in ns and bytes a second, and the sheet of results.
 pub(super) struct SsdWork<'a, 'b> {
     pub bench: &'a mut TestBench<'b>,
     pub hints: Hints,
@@ -36,10 +36,10 @@ pub(super) struct SsdWork<'a, 'b> {
     pub link: f64,
     pub link_command: f64,
     pub overhead: f64,
-    /// How far that may be off, in nanoseconds.
+    /// Error of `overhead`, in ns.
     pub overhead_error: f64,
     pub dies: u32,
-    /// The defaults that other numbers are reckoned from, in words.
+    /// Descriptions of the defaults from which other numbers are computed.
     pub assumed: Vec<String>,
 }
 
@@ -83,12 +83,12 @@ impl<'a, 'b> SsdWork<'a, 'b> {
         })
     }
 
-    /// Returns the part of a lone read of 4 KiB that is not the die's.
+    /// Returns the time of a lone read of 4 KiB outside the die, in ns.
     pub fn besides(&self) -> f64 {
         self.overhead + 4096e9 / self.channel + 4096e9 / self.link + self.link_command
     }
 
-    /// Returns the conditions under which reckoned numbers are right, with `more`.
+    /// Returns the assumptions on which computed numbers depend, including `more`.
     pub fn if_true(&self, more: Option<String>) -> Option<String> {
         let assumed: Vec<String> = self.assumed.iter().cloned().chain(more).collect();
         (!assumed.is_empty()).then(|| assumed.join(", and "))
@@ -99,7 +99,7 @@ impl<'a, 'b> SsdWork<'a, 'b> {
         self.modes.mean - self.besides() + 4096e9 / self.channel
     }
 
-    /// A page over its channel.
+    /// Returns the time of a page over its channel, in ns.
     pub fn page_time(&self) -> f64 {
         self.page as f64 * 1e9 / self.channel
     }

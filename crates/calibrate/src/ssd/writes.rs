@@ -1,5 +1,5 @@
-//! Facts that only writing shows: what a program and a flush take, and how much the buffer holds
-//! where the dies are slower than the link. Destroys what is written over.
+//! Measures what only writes show: the times of a program and a flush, and the size of the buffer
+//! if the dies are slower than the link. It overwrites data.
 
 use disklab_units::Nanos;
 
@@ -8,38 +8,37 @@ use crate::error::Result;
 use crate::numbers::{mean, median, rms, spread};
 use crate::target::{Probe, ends};
 
-/// Long enough for the dies to become idle.
+/// A pause long enough for the dies to become idle.
 const CALM: Nanos = Nanos::from_millis(30);
-/// A median of so many is off by a quarter of what single ones are.
+/// Number of tries, of which the median is taken. Its error is a quarter of that of a single one.
 const TRIES: usize = 30;
-/// 128 KiB.
+/// Size of a sequential write, in sectors: 128 KiB.
 const REQUEST: u32 = 256;
-/// Single requests are no further than this part of the buffer from a line: eight under way are so
-/// much of 20 MiB.
+/// Greatest deviation of single requests from a line, as a fraction of the buffer: eight requests
+/// under way are this fraction of 20 MiB.
 const STRAIGHT: f64 = 0.05;
 const DEPTH: usize = 8;
-/// From 32 MiB to 1 GiB to find the buffer's end.
+/// Least and most requests to find the buffer's end: 32 MiB to 1 GiB.
 const FIRST: u64 = 256;
 const REQUESTS: u64 = 8192;
 
-/// Nanoseconds.
+/// The times of writes, programs and flushes, in ns.
 pub(crate) struct WriteTimes {
     /// The time of a write of 4 KiB into the buffer.
     pub buffered: f64,
-    /// By how much longer a read takes that finds all dies programming, and how far from that half
-    /// of them are.
+    /// Additional time of a read that finds all dies programming; `programs_error` is its median
+    /// deviation.
     pub programs: f64,
     pub programs_error: f64,
-    /// The same half of that time later: less by as much, unless what is programmed is interrupted
-    /// by the read.
+    /// Additional time of a read that comes half of that time later. It is less by as much, unless
+    /// the read interrupts the program.
     pub later: f64,
-    /// The time of a flush after a write of 4 KiB, and how far away from it half of them are, as a
-    /// part of it.
+    /// The time of a flush after a write of 4 KiB; `flush_error` is its relative median deviation.
     pub flush: f64,
     pub flush_error: f64,
 }
 
-/// `stripe`: one page of each die, in sectors.
+/// Measures writes, programs and flushes. `stripe` is the size of one page of each die, in sectors.
 pub(crate) fn measure(bench: &mut TestBench<'_>, stripe: u32) -> Result<WriteTimes> {
     let (mut buffered, mut flush) = (Vec::new(), Vec::new());
     for _ in 0..TRIES {
@@ -65,8 +64,8 @@ pub(crate) fn measure(bench: &mut TestBench<'_>, stripe: u32) -> Result<WriteTim
     })
 }
 
-/// By how much longer a read takes so long after a stripe was written, and how far from that half
-/// of them are.
+/// Measures the additional time of a read that comes `later` after a stripe was written, and its
+/// median deviation, in ns.
 fn behind(bench: &mut TestBench<'_>, stripe: u32, later: Nanos) -> Result<(f64, f64)> {
     let mut behind = Vec::new();
     for _ in 0..TRIES {
@@ -82,30 +81,30 @@ fn behind(bench: &mut TestBench<'_>, stripe: u32, later: Nanos) -> Result<(f64, 
     Ok(middle(&behind))
 }
 
-/// The median, and how far from it half of the values are.
+/// Returns the median and the median absolute deviation from it.
 fn middle(values: &[f64]) -> (f64, f64) {
     let middle = median(values);
     (middle, spread(values, middle))
 }
 
 pub(crate) struct Sustained {
-    /// Bytes that went in faster than they could go on, where a point shows from which on it is
-    /// slower; and the error of that, as a part of it.
+    /// The buffer's size, if a point shows from which on writes are slower: the bytes that went in
+    /// faster than the dies take them. With its relative error.
     pub buffer: Option<(u64, f64)>,
-    /// Bytes a second at the end.
+    /// The rate at the end, in bytes a second.
     pub rate: f64,
 }
 
-/// Writes in sequence, and looks where that becomes slower. First a little, and each time twice as
-/// much: a disk that has little to spare collects garbage soon, and that is slower too.
+/// Writes sequentially and finds where that becomes slower. It begins with a short run and doubles
+/// it each time, because a disk with little spare flash soon collects garbage, which is slower too.
 pub(crate) fn sustained(bench: &mut TestBench<'_>) -> Result<Sustained> {
     let most = REQUESTS.min(bench.size() / u64::from(REQUEST) / 2);
     let bytes = |requests: usize| requests as u64 * u64::from(REQUEST) * 512;
     let mut count = FIRST;
     loop {
         let (knee, pace) = in_sequence(bench, count.min(most))?;
-        // Where the knee lies in the second half itself, that is no line, and what comes out is far
-        // from single requests.
+        // If the knee lies in the second half, that half is not a line, and the result is far from
+        // single requests.
         let clear =
             knee.is_some_and(|(requests, error)| requests as u64 * 3 < count && error < STRAIGHT);
         if clear || count >= most {
@@ -116,7 +115,7 @@ pub(crate) fn sustained(bench: &mut TestBench<'_>) -> Result<Sustained> {
     }
 }
 
-/// Finds where so many requests side by side become slower, and how many a second they are in the
+/// Finds where `count` adjacent requests become slower, and how many a second are served in the
 /// end.
 fn in_sequence(bench: &mut TestBench<'_>, count: u64) -> Result<(Option<(usize, f64)>, f64)> {
     bench.one(Probe::flush())?;
@@ -127,7 +126,7 @@ fn in_sequence(bench: &mut TestBench<'_>, count: u64) -> Result<(Option<(usize, 
     Ok((knee(&done), pace(&done[done.len() / 2..])))
 }
 
-/// Requests a second.
+/// Returns the number of requests a second.
 fn pace(done: &[f64]) -> f64 {
     match (done.first(), done.last()) {
         (Some(first), Some(last)) if last > first => (done.len() - 1) as f64 * 1e9 / (last - first),
@@ -135,15 +134,15 @@ fn pace(done: &[f64]) -> f64 {
     }
 }
 
-/// How many requests the buffer took ahead of what goes on behind it: where the line of the end
-/// meets that of the beginning, as far as the first is above the second there; and how far single
-/// requests are away from that, as a part of it. `None` if there is one line only.
+/// Returns how many requests the buffer took ahead of the steady rate, which is the height at the
+/// beginning of the line through the end. Also returns the relative deviation of single requests
+/// from it. Returns `None` if there is only one line.
 fn knee(done: &[f64]) -> Option<(usize, f64)> {
     let half = done.len() / 2;
     let begun = done.first()?;
     let late = pace(&done[half..]);
     let early = pace(&done[..(done.len() / 50).max(8).min(done.len())]);
-    // A beginning that is quicker by less may be chance.
+    // A beginning that is quicker by less than this may be chance.
     if early < 1.15 * late {
         return None;
     }
@@ -153,8 +152,8 @@ fn knee(done: &[f64]) -> Option<(usize, f64)> {
         .map(|(at, end)| (half + at) as f64 - (end - begun) / 1e9 * late)
         .collect();
     let found = mean(&ahead).max(1.0);
-    // Dies end their programs together, and requests come in as many at once: half of those under
-    // way are not seen.
+    // Dies end their programs together, and as many requests come in at once, so half of those
+    // under way are not seen.
     let beside = rms(ahead.iter().map(|ahead| ahead - found)).max(DEPTH as f64 / 2.0);
     Some((found as usize, beside / found))
 }
@@ -163,7 +162,8 @@ fn knee(done: &[f64]) -> Option<(usize, f64)> {
 mod tests {
     use super::*;
 
-    /// Ends of requests that take `early` until so many went in beyond what goes on, `late` each.
+    /// Returns the ends of requests that take `early` each until `room` of them are in the buffer,
+    /// then `late` each.
     fn drawn(room: usize, early: f64, late: f64) -> Vec<f64> {
         (0..4000).map(f64::from).map(|at| (at * early).max((at - room as f64) * late)).collect()
     }
