@@ -1,4 +1,4 @@
-//! Real files as the disk under test.
+//! Tests with real files as the disk under test.
 
 use std::io::Write;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Devices from matrices: of modelled drives, whose numbers are known, and of a drive that was
-//! measured.
+//! Tests of devices that are fitted to matrices: of modelled drives, whose numbers are known, and
+//! of a measured drive.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ fn with(mut table: Table, family: &str, numbers: &[(&str, &str)]) -> Table {
     table
 }
 
-/// The matrix of a modelled drive.
+/// Returns the matrix of a modelled drive.
 fn matrix(table: &Table, rws: &[&str], depths: &[u32]) -> Vec<MatrixPoint> {
     let device = read_back("known", &table.to_string()).unwrap();
     let point = |rw: &str, depth: u32| MatrixPoint {
@@ -65,7 +65,7 @@ fn error(fit: &MatrixFit, key: &str) -> Option<f64> {
     number.found.as_ref().ok().map(|bounds| bounds.error)
 }
 
-/// Why a number is not determined.
+/// Returns the reason why a number is not determined.
 fn why<'a>(fit: &'a MatrixFit, key: &str) -> &'a str {
     let number = fit.numbers.iter().find(|number| number.key == key).unwrap();
     number.found.as_ref().unwrap_err()
@@ -83,14 +83,15 @@ fn a_hard_disk_is_found_again() {
     assert!((seek / 10e6 - 1.0).abs() < 0.05, "{seek}");
     let full = nanos(&found, "seek_full");
     assert!((full / seek / (24.0 / 13.3) - 1.0).abs() < 0.01, "it keeps its ratio: {full}");
-    // The numbers of the queue stand for each other in part; what they make does not.
+    // The numbers of the queue partly compensate for each other; their effect does not change.
     let off = error(&found, "seek_average").expect("it shows");
     assert!((0.002..0.2).contains(&off), "{off}");
     assert_eq!(why(&found, "write_settle"), "no random writes were measured");
-    // These are those of the device that it is like: the results give no reason to move them.
+    // These are the numbers of the device that it resembles: the results give no reason to move
+    // them.
     assert_eq!(found.table["hdd"]["queue_patience"], start["hdd"]["queue_patience"]);
     assert!(why(&found, "queue_patience").starts_with("the results"), "{:?}", found.numbers);
-    // The bars of `validate`.
+    // These are the bars of `validate`.
     for (rw, score) in &found.scores {
         assert!(rw == "randread" && score.median.iops.unwrap() < 0.10, "{score:?}");
         assert!(score.median.p99.unwrap() < 0.20, "{score:?}");
@@ -100,7 +101,7 @@ fn a_hard_disk_is_found_again() {
     assert_eq!(splits, [(vec![1, 32], vec![4, 8]), (vec![4, 8], vec![1, 32])]);
     assert!(found.crossed[0].worst.iops.unwrap() < 0.25, "{:?}", found.crossed);
     assert!(steps >= 3);
-    // A sheet's number stays, unless sheets are known to state another mode.
+    // A number from a data sheet stays, unless sheets are known to state another mode.
     let stated = ["seek_average".to_owned(), "queue_error".to_owned()];
     let again = fit("found", &start, &points[..1], &stated, None, &mut |_, _| ()).unwrap();
     let keys: Vec<&str> = again.numbers.iter().map(|number| number.key).collect();
@@ -118,7 +119,7 @@ fn an_ssd_is_found_again() {
     known["ssd"]["read_page"] = Value::Array(vec![Value::String("90 us".to_owned())]);
     let points = matrix(&known, &["randread", "randwrite"], &[1, 32]);
     let found = fit("found", &lab("sata-ssd-1tb"), &points, &[], None, &mut |_, _| ()).unwrap();
-    // Writes show it, and reads need no time of their own.
+    // Writes show the number, and reads need no time of their own.
     let link = nanos(&found, "link_command");
     let off = error(&found, "link_command").expect("it shows");
     assert!((link / 8e3 - 1.0).abs() < off + 0.05, "{link}, {:?}", found.numbers);
@@ -130,7 +131,7 @@ fn an_ssd_is_found_again() {
     }
 }
 
-/// Several numbers could explain one rate: none of them is moved for it.
+/// Several numbers could explain one rate, so none of them is moved for it.
 #[test]
 fn one_depth_determines_nothing_but_lone_requests() {
     let known = with(lab("desktop-2tb"), "hdd", &[("queue_error", "60 ms")]);
@@ -156,7 +157,7 @@ fn one_depth_determines_nothing_but_lone_requests() {
     assert!(error(&found, "read_page").is_some_and(|error| error < 0.2), "{:?}", found.numbers);
 }
 
-/// Three rates at three depths cannot tell three numbers of the queue apart.
+/// Three rates at three depths cannot distinguish three numbers of the queue.
 #[test]
 fn numbers_that_stand_for_each_other_are_not_all_fitted() {
     let known = with(lab("desktop-2tb"), "hdd", &[("queue_error", "60 ms")]);
@@ -190,7 +191,8 @@ fn nothing_to_fit_is_an_error() {
     assert!(wrong.starts_with("nothing to fit: 1 points are not fitted: `randrw`"), "{wrong}");
 }
 
-/// The published matrix of a Samsung F1 of 1 TB, from its data sheet on.
+/// A device is fitted to the published matrix of a Samsung F1 of 1 TB, beginning with its data
+/// sheet.
 #[test]
 fn a_drive_that_was_measured() {
     let folder = PathBuf::from("/work/shared/data/fio-plot");
@@ -212,7 +214,8 @@ fn a_drive_that_was_measured() {
     assert_eq!((lone.outstanding, lone.points), (1, 1));
     assert!(lone.median.iops.unwrap() < 0.05, "{lone:?}");
     assert_eq!(found.crossed.len(), 4, "reads and writes, both ways round");
-    // Fitted to depths 1 and 32, and scored between; the bars are those of `validate`.
+    // This score is of a fit to depths 1 and 32 at the depths in between; the bars are those of
+    // `validate`.
     let between = &found.crossed[0];
     assert_eq!((between.rw.as_str(), &between.scored[..]), ("randread", &[2, 4, 8, 16][..]));
     assert!(between.worst.iops.unwrap() < 0.25, "{between:?}");

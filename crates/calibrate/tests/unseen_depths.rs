@@ -1,6 +1,6 @@
-//! Devices that are fitted to the depths 1 and 32 of measured drives only, and scored at all depths
-//! from 1 to 32. `cargo test -p disklab-calibrate --test unseen_depths -- --ignored --nocapture`
-//! prints the tables of docs/results/disk-models.md.
+//! Tests of devices that are fitted only to depths 1 and 32 of measured drives, and scored at all
+//! depths from 1 to 32. `cargo test -p disklab-calibrate --test unseen_depths -- --ignored
+//! --nocapture` prints the tables of docs/results/disk-models.md.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,7 +12,7 @@ use disklab_calibrate::matrix::score::{DepthScore, LoadNumbers, PointScore, by_d
 use disklab_foreign::matrix::{MatrixPoint, from_csv};
 use toml::{Table, Value};
 
-/// A measured drive, the device of the lab that it is like, and its data sheet.
+/// A measured drive, the device of the lab that it resembles, and its data sheet.
 struct MeasuredDrive {
     drive: &'static str,
     like: &'static str,
@@ -68,7 +68,7 @@ fn start(drive: &MeasuredDrive) -> Table {
 const DEPTHS: [u32; 6] = [1, 2, 4, 8, 16, 32];
 const FOLDER: &str = "/work/shared/data/fio-plot";
 
-/// The points of all drives, or None, with the reason printed, where the results are not there.
+/// Returns the points of all drives; None, with the reason printed, if the results are not there.
 fn published() -> Option<Vec<MatrixPoint>> {
     let file = PathBuf::from(FOLDER).join("fio-plot.csv");
     let Ok(bytes) = fs::read(&file) else {
@@ -78,7 +78,7 @@ fn published() -> Option<Vec<MatrixPoint>> {
     Some(from_csv(&bytes).unwrap())
 }
 
-/// The results of one job of a drive, down to depth 32.
+/// Returns the results of one job of a drive, down to depth 32.
 fn points_of(all: &[MatrixPoint], drive: &str, rws: &[&str]) -> Vec<MatrixPoint> {
     let is_meant = |point: &&MatrixPoint| {
         point.drive == drive && point.jobs == 1 && point.depth <= 32 && rws.contains(&&*point.rw)
@@ -129,8 +129,8 @@ fn print_summary(title: &str, drives: &[&[PointScore]], rw: &str) -> Vec<DepthSc
     scores
 }
 
-/// The drives of whose machine the model has no such thing: one holds answers back between depths 2
-/// and 8, and the other puts USB between.
+/// The drives whose machines the model cannot represent: one holds completions back between depths
+/// 2 and 8, and the other has USB in between.
 const ODD_MACHINES: [&str; 2] =
     ["HPDL380G8/HBA/SAMSUNG_860PRO", "HPMICROSERVERG10/USB_CRUCIAL_240GB"];
 
@@ -149,7 +149,7 @@ fn reads_of_two_depths_tell_those_between() {
     }
 }
 
-/// All drives, reads and writes: several minutes.
+/// Fits and scores all drives, reads and writes, which takes several minutes.
 #[test]
 #[ignore = "it takes minutes; `-- --ignored --nocapture` prints the tables of the documents"]
 fn two_depths_tell_those_between() {

@@ -1,8 +1,8 @@
-//! Estimates what no file says right from the first part of a trace: whether the drive reads ahead
-//! after each read or only in sequence, and how far; and by how much its times for commands differ
-//! from those in the files.
+//! Estimates, from the first part of a trace, the facts that no file states correctly: whether the
+//! drive reads ahead after each read or only in sequence, how far it reads ahead, and by how much
+//! its times for commands differ from the files.
 //!
-//! Nothing else of the model is touched, and those requests are not scored.
+//! The rest of the model stays as it is, and the requests of the first part are not scored.
 
 use disklab_disks::{After, DetailedHdd, LookAhead, LookAheadEnd};
 use disklab_units::Nanos;
@@ -13,12 +13,12 @@ use crate::replay::served;
 use crate::score::millis;
 use crate::{MeasuredRequest, score};
 
-/// The part of the requests, in per cent, that is for estimating.
+/// Percentage of the requests that serve for estimating.
 const FIRST_PART: usize = 15;
-/// More teach nothing more.
+/// Most requests for estimating; more do not improve the estimates.
 const MOST: usize = 5_000;
 
-/// How many of so many requests are for estimating.
+/// Returns how many of a trace's `requests` serve for estimating.
 pub fn first_part(requests: usize) -> usize {
     (requests * FIRST_PART / 100).min(MOST)
 }
@@ -29,25 +29,26 @@ pub struct Calibrated {
     pub changes: ModelChanges,
 }
 
-/// Against the files.
+/// The changes of a model relative to its files.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ModelChanges {
-    /// From so many requests.
+    /// Number of requests from which the changes were estimated.
     pub requests: usize,
-    /// How far it reads ahead, in sectors, where that is not what the files say.
+    /// How far the drive reads ahead, in sectors, if that differs from the files.
     pub look_ahead: Option<u64>,
-    /// Whether the drive reads ahead only behind reads in sequence.
+    /// Whether the drive reads ahead only behind sequential reads.
     pub only_in_sequence: bool,
-    /// The difference of the times for commands from the files', in milliseconds.
+    /// Differences of the times for commands from those of the files, in ms.
     pub read_hit: f64,
     pub read_miss: f64,
     pub write: f64,
 }
 
-/// Another way of reading ahead must bring the distributions nearer by so much to be believed.
+/// Factor by which another way of reading ahead must reduce the distance of the distributions to be
+/// accepted.
 const BETTER: f64 = 0.9;
 
-/// From `first`, the first requests of a trace.
+/// Estimates the changes from `first`, the first requests of a trace.
 pub fn calibrate(model: &DetailedHdd, first: &[MeasuredRequest]) -> Calibrated {
     let measured: Vec<f64> = first.iter().map(|request| millis(request.response)).collect();
     let distance = |model: &DetailedHdd| {
@@ -86,10 +87,11 @@ pub fn calibrate(model: &DetailedHdd, first: &[MeasuredRequest]) -> Calibrated {
     Calibrated { model: best, changes }
 }
 
-/// The model with its times for commands longer by what measured responses are longer on average,
-/// kind by kind: read hits, read misses, writes. What the cache serves takes nearly always the
-/// same, so there the median is the better average; elsewhere the wait for the platters goes up and
-/// down evenly, and a mean within the play of chance is none.
+/// Returns the model with its times for commands increased by the average difference between
+/// measured and modelled responses, for read hits, read misses and writes separately. Responses
+/// from the cache take nearly constant time, so the median is the better average there. Other
+/// responses include a uniformly distributed wait for the platters, so the mean is used, and a mean
+/// within its statistical error counts as 0.
 fn shifted(model: &DetailedHdd, first: &[MeasuredRequest]) -> (DetailedHdd, [f64; 3]) {
     let mut late = [Vec::new(), Vec::new(), Vec::new()];
     for (request, (response, hit)) in first.iter().zip(served(model, first, Nanos::ZERO)) {
@@ -109,7 +111,7 @@ fn shifted(model: &DetailedHdd, first: &[MeasuredRequest]) -> (DetailedHdd, [f64
     (model, shift)
 }
 
-/// The mean, where it is further from nothing than twice its standard error.
+/// Returns the mean if it differs from 0 by more than twice its standard error, and 0 otherwise.
 fn sure_mean(values: &[f64]) -> f64 {
     let mean = mean(values);
     let error = score::deviation(values, &vec![0.0; values.len()]) / (values.len() as f64).sqrt();

@@ -1,4 +1,4 @@
-//! A drive, from its files.
+//! Reads a drive from its files.
 
 use disklab_disks::{
     After, CommandTimes, DetailedCache, DetailedHdd, LookAhead, LookAheadEnd, ScatteredWrite,
@@ -13,7 +13,7 @@ use crate::{Error, Files, Result, layout, seek, syntax};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Drive {
-    /// The maker's, as the file has it.
+    /// The maker's name of the drive, as in the file.
     pub name: String,
     pub model: DetailedHdd,
     /// Parameters of the file that the model leaves out.
@@ -31,7 +31,7 @@ pub struct DriveSummary {
 }
 
 impl Drive {
-    /// The first disk that `file` instantiates or takes in.
+    /// Reads the first disk in `file` and in the files that it takes in.
     pub fn read(file: &str, files: &mut Files<'_>) -> Result<Self> {
         let blocks = syntax::parse(file, files)?;
         let disk = blocks.iter().find(|block| block.kind == "disksim_disk");
@@ -63,10 +63,9 @@ impl Drive {
     }
 }
 
-/// Drives that disconnect a second time before a write have been seen to collect so many sectors
-/// first.
+/// Sectors that drives with a second disconnect before a write have been observed to collect first.
 const LEAST_AFTER_DISCONNECT: u64 = 10;
-/// In sectors: longer than any.
+/// A length in sectors that no track exceeds.
 const LONGEST_TRACK: u64 = 1 << 20;
 
 fn cache(disk: BlockFields<'_>) -> Result<DetailedCache> {
@@ -80,7 +79,7 @@ fn cache(disk: BlockFields<'_>) -> Result<DetailedCache> {
         1 => (most, LookAheadEnd::Track),
         2 => (most, LookAheadEnd::Cylinder),
         3 => (most, LookAheadEnd::Anywhere),
-        // Tracks are what counts here, however many sectors they have.
+        // Only track boundaries count here, whatever their number of sectors.
         _ => (LONGEST_TRACK, LookAheadEnd::NextTrack),
     };
     Ok(DetailedCache {
@@ -111,7 +110,7 @@ fn times(disk: BlockFields<'_>, buses: &[&ParamBlock]) -> Result<CommandTimes> {
         Ok(After { read: read + each, write: scaled(&format!("{kind} over. after write"))? + each })
     };
     let bulk = disk.millis_or_none("Bulk sector transfer time")?;
-    // The slowest of those that the data passes through sets the pace.
+    // The slowest bus on the data's path sets the rate.
     let cable = |key: &str| {
         buses
             .iter()
@@ -145,7 +144,7 @@ fn times(disk: BlockFields<'_>, buses: &[&ParamBlock]) -> Result<CommandTimes> {
     })
 }
 
-/// Adds what the file asks for beyond the model, key by key.
+/// Adds to `left_out` the features that the file asks for and the model lacks, with their keys.
 fn note_left_out(
     disk: BlockFields<'_>,
     mechanics: BlockFields<'_>,

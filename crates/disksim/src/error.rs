@@ -1,4 +1,4 @@
-/// Why files do not describe a drive, or a trace is none.
+/// The reasons why files do not describe a drive, or why a file is not a trace.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     #[error("{file}:{line}: {what}")]

@@ -1,4 +1,4 @@
-//! The entries of a block, checked.
+//! Checked access to the entries of a block.
 
 use std::ops::RangeInclusive;
 
@@ -7,7 +7,7 @@ use disklab_units::Nanos;
 use crate::syntax::{ParamBlock, ParamValue};
 use crate::{Error, Result};
 
-/// A block, and how to name it to a reader.
+/// A block whose entries are read with checks, and which names itself in errors.
 #[derive(Clone, Copy)]
 pub(crate) struct BlockFields<'a>(pub &'a ParamBlock);
 
@@ -38,7 +38,7 @@ impl<'a> BlockFields<'a> {
         }
     }
 
-    /// The integer of this key, or `missing`.
+    /// Returns the integer of this key, or `missing` if there is none.
     pub fn integer_or(self, key: &str, within: RangeInclusive<i64>, missing: u64) -> Result<u64> {
         if self.0.get(key).is_some() { self.integer(key, within) } else { Ok(missing) }
     }
@@ -58,12 +58,12 @@ impl<'a> BlockFields<'a> {
         if self.0.get(key).is_some() { self.real(key, within) } else { Ok(missing) }
     }
 
-    /// A time in milliseconds, up to a second.
+    /// Returns a time that the file has in ms, up to a second.
     pub fn millis(self, key: &str) -> Result<Nanos> {
         self.real(key, 0.0..=1_000.0).map(nanos)
     }
 
-    /// The same; where the key is missing there is none of it.
+    /// Returns a time that the file has in ms, or 0 if the key is missing.
     pub fn millis_or_none(self, key: &str) -> Result<Nanos> {
         self.real_or(key, 0.0..=1_000.0, 0.0).map(nanos)
     }
@@ -119,7 +119,7 @@ fn as_real(value: &ParamValue) -> Option<f64> {
     }
 }
 
-/// From milliseconds.
+/// Converts a time from ms.
 pub(crate) fn nanos(millis: f64) -> Nanos {
     Nanos((millis * 1e6).round().max(0.0) as u64)
 }

@@ -1,4 +1,4 @@
-//! `dm_layout_g1`: which sector on the medium an address is.
+//! Reads `dm_layout_g1`, the mapping from addresses to sectors on the medium.
 
 use disklab_disks::{SectorLayout, SurfaceOrder, ZoneLayout};
 
@@ -6,7 +6,8 @@ use crate::Result;
 use crate::fields::BlockFields;
 use crate::syntax::ParamValue;
 
-/// The largest numbers that make a disk, far beyond any.
+/// The largest number of cylinders that is accepted, far beyond any disk's. `TRACK` is that of
+/// sectors on a track.
 const CYLINDERS: i64 = 1_000_000;
 const TRACK: i64 = 100_000;
 
@@ -50,7 +51,7 @@ pub(crate) fn read(
     Ok(SectorLayout { surfaces: surfaces as u32, sectors: sectors.min(all), order, zones })
 }
 
-/// How a drive keeps the spare sectors that stand in for bad ones.
+/// The placement of the spare sectors that replace bad ones.
 #[derive(Clone, Copy)]
 struct Sparing {
     surfaces: u64,
@@ -73,26 +74,27 @@ fn zone(zone: BlockFields<'_>, sparing: Sparing, left_out: &mut Vec<String>) -> 
     }
     let skew = |key| zone.real_or(key, 0.0..=spt as f64, 0.0);
     let bad = slips.len() as u64;
-    // With spares at the end of the disk, bad sectors have theirs there, and take none of the
-    // zone's.
+    // If the spares are at the end of the disk, they replace bad sectors there and take none of the
+    // zone's sectors.
     let at_end = if matches!(sparing.scheme, 4 | 6 | 7 | 10) { bad } else { 0 };
     let on_cylinder = sparing.surfaces * spt;
-    // How often spares come, how many sectors are spare, and how many have no address for it.
+    // These are the interval of the spares, the number of spare sectors in each interval, and the
+    // number of sectors that therefore have no address.
     let (region, spare, lost) = match sparing.scheme {
-        // None, or all of them at the end of the disk.
+        // There are no spares, or all are at the end of the disk.
         0 | 7 => (all, 0, at_end),
-        // Whole tracks, at the end of a zone; bad ones are named by track.
+        // The spares are whole tracks at the end of a zone, and bad sectors are named by track.
         1 => (all, 0, spares.saturating_mul(spt)),
-        // At the end of each track.
+        // The spares are at the end of each track.
         3 => (spt, spares, spares.saturating_mul(cylinders * sparing.surfaces)),
-        // Of each cylinder.
+        // The spares are at the end of each cylinder.
         2 | 4..=6 => (on_cylinder, spares, spares.saturating_mul(cylinders).saturating_add(at_end)),
-        // Of each range of cylinders.
+        // The spares are at the end of each range of cylinders.
         8 => {
             let ranges = cylinders / sparing.range;
             (on_cylinder * sparing.range, spares, spares.saturating_mul(ranges))
         }
-        // Of each zone.
+        // The spares are at the end of each zone.
         _ => (all, 0, spares + at_end),
     };
     let slip_length = if sparing.scheme == 1 { spt } else { 1 };

@@ -1,17 +1,17 @@
-//! Drives as DiskSim's files describe them, and replays of requests that were measured on them.
+//! Reads drives from DiskSim's files, and replays requests that were measured on them.
 //!
-//! DiskSim is a disk simulator of Carnegie Mellon University. Its parameter files hold what people
-//! have measured on drives, one drive in several files: `NAME.parv` is an experiment, which takes
-//! the drive from `NAME.diskspecs`, which takes mechanics and layout from `NAME.model`, which names
-//! a table of seek times, `NAME.seek`. `NAME.trace` has requests with the response times that the
-//! real drive took for them. Meanings are those of its reference manual (Bucy, Schindler,
-//! Schlosser, Ganger: The DiskSim Simulation Environment Version 4.0, CMU-PDL-08-101).
+//! DiskSim is a disk simulator of Carnegie Mellon University. Its parameter files hold measurements
+//! of drives, each drive in several files. `NAME.parv` is an experiment, which takes the drive from
+//! `NAME.diskspecs`. That takes mechanics and layout from `NAME.model`, which names a table of seek
+//! times, `NAME.seek`. `NAME.trace` has requests with the response times of the real drive. The
+//! reference manual defines all parameters (Bucy, Schindler, Schlosser, Ganger: The DiskSim
+//! Simulation Environment Version 4.0, CMU-PDL-08-101).
 //!
-//! [`syntax`] reads the language, [`drive`] makes the one disk in it a
-//! [`disklab_disks::DetailedHdd`] and tells what of the file that leaves out, [`trace`] reads
-//! requests, [`replay`] serves them by the model, [`calibrate`] learns from the first of them what
-//! no file says right, [`tracked`] predicts each from the ones before, and [`score`] says how far
-//! all this is from what was measured. Nothing here touches a file: who calls hands in the bytes.
+//! [`syntax`] parses the language. [`drive`] makes the disk in it a [`disklab_disks::DetailedHdd`]
+//! and lists the parameters that this leaves out. [`trace`] reads requests, and [`replay`] serves
+//! them by the model. [`calibrate`] estimates from the first of them the facts that no file states
+//! correctly. [`tracked`] predicts each request from the previous ones, and [`score`] compares
+//! predictions with measurements. This crate opens no file: the caller passes the bytes.
 
 pub mod calibrate;
 pub mod drive;
@@ -32,5 +32,6 @@ use error::Result;
 pub use trace::MeasuredRequest;
 pub use validation::{ReplayScore, Validation, validate};
 
-/// Gives the bytes of a file that another one names, or the reason why it cannot.
+/// A function that returns the bytes of a file that another file names, or the reason why it
+/// cannot.
 pub type Files<'a> = dyn FnMut(&str) -> Result<Vec<u8>, String> + 'a;

@@ -5,9 +5,9 @@ use disklab_units::Nanos;
 
 use crate::MeasuredRequest;
 
-/// The model's response times where each request is made so long after the one before *of the
-/// model* was done as it was made after the measured one. `since_angle_0`: where the platters are
-/// at the beginning.
+/// Returns the model's response times in a closed replay: each request follows the *modelled*
+/// completion of the previous one by the gap that followed the measured completion. `since_angle_0`
+/// is the time since angle 0 passed the head, at the beginning.
 pub fn closed(
     model: &DetailedHdd,
     requests: &[MeasuredRequest],
@@ -45,7 +45,8 @@ impl ModelServer {
         Self { disk: build_detailed(model, since_angle_0), done: Vec::with_capacity(1) }
     }
 
-    /// When a request is done that is made at `now`, not before the last one was done.
+    /// Serves a request that is submitted at `now`, which must not be before the last one
+    /// completed. Returns the time of its completion.
     pub fn serve(&mut self, now: Nanos, request: &MeasuredRequest) -> Nanos {
         let op = if request.write { Op::Write } else { Op::Read };
         let MeasuredRequest { sector, sectors, .. } = *request;
@@ -56,7 +57,7 @@ impl ModelServer {
                 return completion.at;
             }
         }
-        // A disk that has taken a request always knows when to look again.
+        // A disk with a request under way always has a next event.
         now
     }
 }

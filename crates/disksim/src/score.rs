@@ -1,13 +1,13 @@
-//! How far predictions are from what was measured.
+//! Compares predictions with measurements.
 
 use disklab_units::Nanos;
 use disklab_units::average::mean;
 
-/// Quantiles that are compared.
+/// Number of quantiles that are compared.
 const STEPS: usize = 10_000;
 
-/// The root mean square of the horizontal distance between two distributions: of the differences
-/// between their quantiles, 10000 of them. In the unit of the values; 0 for none.
+/// Returns the root mean square horizontal distance between two distributions: of the differences
+/// between 10000 of their quantiles, in the unit of the values. Returns 0 for empty ones.
 pub fn distance(some: &[f64], others: &[f64]) -> f64 {
     let sorted = |values: &[f64]| {
         let mut values = values.to_vec();
@@ -27,7 +27,7 @@ pub(crate) fn millis(time: Nanos) -> f64 {
     time.0 as f64 / 1e6
 }
 
-/// The standard deviation of what is measured less what is predicted, pair by pair.
+/// Returns the standard deviation of measured minus predicted, pair by pair.
 pub fn deviation(measured: &[f64], predicted: &[f64]) -> f64 {
     let differences: Vec<f64> =
         measured.iter().zip(predicted).map(|(one, other)| one - other).collect();
@@ -44,7 +44,7 @@ mod tests {
     fn the_distance_is_that_of_sorted_values() {
         assert!(distance(&[3.0, 1.0, 2.0], &[2.0, 3.0, 1.0]).abs() < 1e-12);
         assert!((distance(&[1.0, 2.0], &[1.5, 2.5]) - 0.5).abs() < 1e-12);
-        // A quarter of the second is 4 further.
+        // A quarter of the second list is larger by 4.
         assert!((distance(&[1.0; 4], &[1.0, 1.0, 1.0, 5.0]) - 2.0).abs() < 1e-12);
     }
 

@@ -1,11 +1,11 @@
-//! How long the arm takes: `dm_mech_g1`'s seek types, and `.seek` files.
+//! Reads seek times: the seek types of `dm_mech_g1`, and `.seek` files.
 
 use disklab_units::Nanos;
 
 use crate::fields::{BlockFields, nanos};
 use crate::{Error, Files, Result};
 
-/// The time over each distance from 0 to all cylinders.
+/// Returns the time over each distance from 0 to all cylinders.
 pub(crate) fn read(
     mechanics: BlockFields<'_>,
     cylinders: u64,
@@ -48,8 +48,8 @@ pub(crate) fn read(
             let time = millis("Average seek time")?;
             all(&|_| time)
         }
-        // Through the times over one cylinder, a third of the stroke and all of it: by two lines,
-        // or by Lee's curve.
+        // These curves go through the times over one cylinder, a third of the stroke and the full
+        // stroke: with two lines, or with Lee's curve.
         "linear" | "curve" => {
             let one = millis("Single cylinder seek time")?;
             let (average, full) = (millis("Average seek time")?, millis("Full strobe seek time")?);
@@ -74,7 +74,8 @@ pub(crate) fn read(
     })
 }
 
-/// Lines `distance, milliseconds`, perhaps with a deviation behind them; by distance.
+/// Reads lines `distance, milliseconds`, which may have a deviation behind them. Returns the points
+/// in the order of distance.
 fn points(bytes: &[u8]) -> Vec<(f64, f64)> {
     let text = String::from_utf8_lossy(bytes);
     let point = |line: &str| {
@@ -89,7 +90,8 @@ fn points(bytes: &[u8]) -> Vec<(f64, f64)> {
     points
 }
 
-/// On the line between the two points around a distance, or through the last two.
+/// Interpolates between the two points around a distance, or extrapolates from the first or last
+/// two.
 fn between(points: &[(f64, f64)], distance: f64) -> f64 {
     let next = points.partition_point(|point| point.0 < distance).clamp(1, points.len().max(2) - 1);
     let (Some(&(near, from)), Some(&(far, to))) = (points.get(next - 1), points.get(next)) else {

@@ -1,20 +1,20 @@
-//! DiskSim's parameter language: blocks of `key = value`, lists, and `source FILE`, which stands
-//! for what the file holds. `instantiate` and `topology`, which wire a simulated machine together,
-//! are read over.
+//! Parses DiskSim's parameter language: blocks of `key = value`, lists, and `source FILE`, which
+//! stands for the contents of the file. `instantiate` and `topology`, which connect the parts of a
+//! simulated machine, are skipped.
 
 use crate::{Error, Files, Result};
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum ParamValue {
     Integer(i64),
-    /// Finite.
+    /// A finite number.
     Real(f64),
     Word(String),
     List(Vec<ParamValue>),
     Block(ParamBlock),
 }
 
-/// `KIND NAME { ... }`; a block that is a value often has no name.
+/// A block `KIND NAME { ... }`. A block that is a value often has no name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParamBlock {
     pub kind: String,
@@ -24,24 +24,25 @@ pub struct ParamBlock {
 
 impl ParamBlock {
     pub fn get(&self, key: &str) -> Option<&ParamValue> {
-        // As DiskSim does, the last of several counts.
+        // As in DiskSim, the last of several entries with the same key counts.
         self.entries.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value)
     }
 }
 
-/// Nesting and files beyond these are no drive's: the longest that are known have 20 KB.
+/// Limits of nesting and of the number of files, which no drive's files exceed: the longest known
+/// have 20 KB.
 const DEEPEST: usize = 32;
 const MOST_FILES: usize = 32;
-/// The most bytes of all files together, as each may become forty in memory.
+/// Most bytes of all files together; each byte may take forty in memory.
 const MOST_BYTES: usize = 4 << 20;
 
-/// The files and bytes that may still be read.
+/// The numbers of files and bytes that may still be read.
 struct FileBudget {
     files: usize,
     bytes: usize,
 }
 
-/// Every block at the top of `file` and of the files that it takes in, in order.
+/// Returns the top-level blocks of `file` and of the files that it takes in, in order.
 pub fn parse(file: &str, files: &mut Files<'_>) -> Result<Vec<ParamBlock>> {
     let mut left = FileBudget { files: MOST_FILES, bytes: MOST_BYTES };
     parse_file(file, files, &mut left, 0)
@@ -70,11 +71,11 @@ fn parse_file(
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Token<'a> {
     Sign(char),
-    /// Words up to the next sign or the end of the line.
+    /// The words up to the next sign or the end of the line.
     Text(&'a str),
 }
 
-/// With the lines that they are on.
+/// Returns the tokens of a text, each with its line number.
 fn tokens(text: &str) -> Vec<(usize, Token<'_>)> {
     let signs = ['{', '}', '[', ']', ',', '='];
     let mut found = Vec::new();
@@ -115,7 +116,7 @@ impl<'a> Parser<'a, '_> {
         token
     }
 
-    /// Whether the next token is this sign; if so it is taken.
+    /// Consumes the next token if it is this sign. Returns whether it was.
     fn takes(&mut self, sign: char) -> bool {
         let is = self.peek() == Some(Token::Sign(sign));
         self.at += usize::from(is);
@@ -128,7 +129,7 @@ impl<'a> Parser<'a, '_> {
         Err(Error::Syntax { file: self.file.to_owned(), line, what: what.into() })
     }
 
-    /// Reads what is one level deeper.
+    /// Calls `read` one level deeper, within the limit of nesting.
     fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.depth += 1;
         if self.depth > DEEPEST {
@@ -167,7 +168,7 @@ impl<'a> Parser<'a, '_> {
         self.nested(|parser| parse_file(file, parser.files, parser.left, parser.depth))
     }
 
-    /// `[ ... ]` with more of them inside, and `as NAME` behind.
+    /// Skips `[ ... ]`, which may have such lists inside, and `as NAME` behind it.
     fn skip_brackets(&mut self) -> Result<()> {
         let mut open = 0_usize;
         loop {
@@ -185,7 +186,7 @@ impl<'a> Parser<'a, '_> {
         Ok(())
     }
 
-    /// Behind its `{`.
+    /// Reads the rest of a block after its `{`.
     fn block(&mut self, kind: &str, name: Option<&str>) -> Result<ParamBlock> {
         let mut entries = Vec::new();
         loop {
@@ -229,7 +230,7 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Behind its `[`.
+    /// Reads the rest of a list after its `[`.
     fn list(&mut self) -> Result<Vec<ParamValue>> {
         let mut values = Vec::new();
         while !self.takes(']') {

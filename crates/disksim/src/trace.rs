@@ -1,8 +1,8 @@
-//! Requests that were measured on a drive.
+//! Reads requests that were measured on a drive.
 //!
-//! One a line: `R` or `W`, a word that DiskSim's authors put there and that nothing here reads, the
-//! first sector, how many, the response time and the time from the completion to the next request,
-//! both in microseconds.
+//! Each line is a request: `R` or `W`; a word by DiskSim's authors, which is ignored; the first
+//! sector; the number of sectors; the response time; and the time from the completion to the next
+//! request. Both times are in us.
 
 use disklab_units::Nanos;
 
@@ -14,16 +14,16 @@ pub struct MeasuredRequest {
     pub sector: u64,
     pub sectors: u32,
     pub response: Nanos,
-    /// From its completion until the next one was made.
+    /// Time from the completion of the request to the submission of the next one.
     pub gap: Nanos,
 }
 
-/// More than any trace has; a longer one is a mistake.
+/// Most requests of a trace. No known trace has as many; a longer one is refused.
 const MOST: usize = 1_000_000;
-/// In microseconds: an hour.
+/// Longest time in a trace, in us: an hour.
 const LONGEST: f64 = 3.6e9;
 
-/// `file` is for messages only; `sectors` is the drive's size.
+/// Reads a trace. `file` is only for messages; `sectors` is the drive's size.
 pub fn read(file: &str, bytes: &[u8], sectors: u64) -> Result<Vec<MeasuredRequest>> {
     let text = String::from_utf8_lossy(bytes);
     let mut requests = Vec::new();

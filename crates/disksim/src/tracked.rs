@@ -1,15 +1,16 @@
-//! Predicts each request of a trace from the ones before it.
+//! Predicts each request of a trace from the previous ones.
 //!
-//! How long a request waits for the platters depends on where they are, which no file says: it must
-//! be learnt from what was measured. Sixty-four equal drives, each with its platters at another
-//! angle, are given the requests at the times at which they were really made. After each request,
-//! those angles gain belief that made the drive as late as the measured one was, by whatever number
-//! of whole turns: how long the arm took changes only that number. The prediction is the mean over
-//! the belief. Where the angle is known it is sharp; where it is not, it is what one must expect.
+//! The rotational wait of a request depends on the angle of the platters, which no file says; it
+//! must be learnt from the measurements. Sixty-four equal drives, whose platters are at different
+//! angles, get the requests at the times at which they were really made. After each request, the
+//! probability of an angle rises if its drive was as late as the measured one, give or take whole
+//! turns: the time of the arm changes only the number of turns. The prediction is the mean over all
+//! angles, weighted by their probabilities. It is sharp if the angle is known; otherwise it is the
+//! expected value.
 //!
-//! How far the angle can be followed from one request to the next, and the exact speed, are
-//! estimated from the first part of the trace: what makes the times measured there most likely.
-//! Those requests are not scored, and no request is part of its own prediction.
+//! The accuracy with which the angle can be followed from one request to the next, and the exact
+//! speed, are estimated from the first part of the trace, by maximum likelihood. These requests are
+//! not scored, and no request is used in its own prediction.
 
 use disklab_disks::DetailedHdd;
 use disklab_units::Nanos;
@@ -22,29 +23,29 @@ const ANGLES: usize = 64;
 
 #[derive(Debug, Clone)]
 pub struct Tracked {
-    /// For each request from `estimate.requests` on.
+    /// The predicted response of each request from number `estimate.requests` on.
     pub predicted: Vec<Nanos>,
     pub estimate: TrackingEstimate,
 }
 
-/// The estimates that the first requests give.
+/// The estimates from the first requests.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TrackingEstimate {
-    /// From so many.
+    /// Number of requests from which the estimates were made.
     pub requests: usize,
-    /// How much longer a turn takes than the file says, as a part of it.
+    /// Relative difference of a turn's time from the file's; positive if the drive is slower.
     pub slower: f64,
-    /// By how much of a turn the angle wanders from one request to the next (standard deviation);
-    /// from 0.5 on it is not known at all by then.
+    /// Standard deviation of the angle's random change from one request to the next, in turns. From
+    /// 0.5 on, the next angle is unknown.
     pub wander: f64,
-    /// By how much of a turn a single response differs from the model's beyond whole turns.
+    /// Standard deviation of a single response from the model's beyond whole turns, in turns.
     pub noise: f64,
-    /// The part of the responses that has nothing to do with the angle.
+    /// Fraction of the responses that do not depend on the angle.
     pub stray: f64,
 }
 
 impl TrackingEstimate {
-    /// Whether knowing the angle at one request says anything about the next.
+    /// Returns whether the angle at one request says anything about the angle at the next.
     pub fn follows(&self) -> bool {
         self.wander < UNKNOWN
     }
@@ -55,7 +56,8 @@ const WANDER: [f64; 6] = [0.003, 0.01, 0.03, 0.08, 0.2, UNKNOWN];
 const NOISE: [f64; 4] = [0.01, 0.02, 0.04, 0.1];
 const STRAY: [f64; 3] = [0.03, 0.15, 0.5];
 
-/// All requests of a trace, in order; from the `first` ones it estimates.
+/// Predicts the requests of a trace, in order, from number `first` on, and estimates from those
+/// before.
 pub fn track(model: &DetailedHdd, requests: &[MeasuredRequest], first: usize) -> Tracked {
     let first = first.min(requests.len());
     let mut drives = Drives::new(model);
@@ -77,28 +79,28 @@ pub fn track(model: &DetailedHdd, requests: &[MeasuredRequest], first: usize) ->
     Tracked { predicted: requests[first..].iter().map(predict).collect(), estimate }
 }
 
-/// The responses of all drives to one request.
+/// The responses of all drives to one request, in ns.
 struct TraceStep {
-    /// In nanoseconds.
+    /// Response time of each drive, in ns.
     responses: [f64; ANGLES],
     measured: f64,
-    /// From the request before.
+    /// Time from the submission of the previous request, in ns.
     since_last: f64,
-    /// The angle matters to it.
+    /// Whether the response depends on the angle.
     informs: bool,
 }
 
 struct Drives {
     all: Vec<Follower>,
     turn: f64,
-    /// By the trace.
+    /// Time of the next request by the trace; `last` is that of the previous one.
     now: Nanos,
     last: Nanos,
 }
 
-/// Its clock is ahead of the trace's by whole turns: where it is as many turns too late or too
-/// soon, the next request still comes as long after its completion as it did after the measured
-/// one, and at the same angle.
+/// A drive whose clock is ahead of the trace's by a whole number of turns. If its response is some
+/// turns too long or too short, `ahead` changes by as many turns. The next request then still comes
+/// as long after the completion as in the measurement, and at the same angle.
 struct Follower {
     server: ModelServer,
     ahead: u64,
@@ -110,7 +112,7 @@ impl Drives {
         let turn = model.turn.0.max(1);
         let follower = |angle: usize| {
             let server = ModelServer::new(model, Nanos(turn * angle as u64 / ANGLES as u64));
-            // So that it can also fall behind.
+            // The clock begins a million turns ahead, so that it can also fall behind.
             Follower { server, ahead: turn * 1_000_000, done: Nanos::ZERO }
         };
         let all = (0..ANGLES).map(follower).collect();
@@ -143,11 +145,11 @@ impl Drives {
     }
 }
 
-/// How likely each angle is.
+/// The probability of each angle.
 struct Belief {
     weights: [f64; ANGLES],
     turn: f64,
-    /// Angles that the platters fall behind by in a nanosecond.
+    /// Angles by which the platters fall behind in one ns.
     behind: f64,
     offset: f64,
     kernel: Vec<f64>,
@@ -168,7 +170,7 @@ impl Belief {
         }
     }
 
-    /// Time goes by until the next request.
+    /// Updates the belief for the time until the next request.
     fn wait(&mut self, nanos: f64) {
         self.offset = (self.offset + self.behind * nanos).rem_euclid(ANGLES as f64);
         let Some((middle, sides)) = self.kernel.split_first() else {
@@ -185,8 +187,8 @@ impl Belief {
         }
     }
 
-    /// The response of a drive whose platters are at an angle of the belief, which drifts against
-    /// those of the drives.
+    /// Returns the response of a drive whose platters are at this angle of the belief. The angles
+    /// of the belief drift relative to those of the drives.
     fn response(&self, step: &TraceStep, angle: usize) -> f64 {
         step.responses[(angle + 2 * ANGLES - self.offset.round() as usize) % ANGLES]
     }
@@ -197,7 +199,8 @@ impl Belief {
         Nanos(mean.round() as u64)
     }
 
-    /// Returns how likely the response was, against one of any angle.
+    /// Updates the belief with the measured response. Returns the likelihood of the response
+    /// relative to one that is independent of the angle.
     fn learn(&mut self, step: &TraceStep) -> f64 {
         if !step.informs {
             return 1.0;
@@ -218,8 +221,8 @@ impl Belief {
     }
 }
 
-/// A bell of the given width, from its middle on to one side; nothing where it is so wide that all
-/// angles are alike.
+/// Returns one side, from the middle on, of a bell curve of this width. It is empty if the width
+/// makes all angles equally likely.
 fn kernel(width: f64) -> Vec<f64> {
     if width >= UNKNOWN * ANGLES as f64 {
         return Vec::new();

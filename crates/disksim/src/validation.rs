@@ -1,4 +1,4 @@
-//! A drive's model against what was measured on the drive.
+//! Compares a drive's model with measurements on the drive.
 
 use disklab_disks::DetailedHdd;
 use disklab_units::Nanos;
@@ -10,17 +10,18 @@ use crate::score::millis;
 use crate::tracked::{TrackingEstimate, track};
 use crate::{MeasuredRequest, replay, score};
 
-/// All times in milliseconds.
+/// The result of a validation. All times are in ms.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Validation {
     pub requests: usize,
     pub measured_mean: f64,
-    /// Closed replay of all requests, from the files alone.
+    /// Scores of a closed replay of all requests, from the files alone.
     pub files: ReplayScore,
-    /// Closed replay with what was estimated from the first part, scored on the rest.
+    /// Scores of a closed replay with the estimates from the first part, on the remaining requests.
     pub estimated: ReplayScore,
     pub changes: ModelChanges,
-    /// Each request predicted from the ones before; scored on the rest.
+    /// Standard deviation of measured minus predicted for the remaining requests, each predicted
+    /// from the previous ones.
     pub tracked_deviation: f64,
     pub tracking: TrackingEstimate,
 }
@@ -30,14 +31,14 @@ pub struct ReplayScore {
     pub mean: f64,
     /// Root mean square of the horizontal distance between the distributions of response times.
     pub rms: f64,
-    /// The same, in per cent of the measured mean.
+    /// `rms` in per cent of the measured mean.
     pub demerit: f64,
-    /// Standard deviation of measured less modelled, request by request: the angle of the platters
-    /// is a matter of chance.
+    /// Standard deviation of measured minus modelled, request by request. The angle of the platters
+    /// is random here.
     pub deviation: f64,
 }
 
-/// Replays a trace in every way.
+/// Replays a trace in all three ways and scores each.
 pub fn validate(model: &DetailedHdd, requests: &[MeasuredRequest]) -> Validation {
     let first = first_part(requests.len());
     let measured: Vec<f64> = requests.iter().map(|request| millis(request.response)).collect();

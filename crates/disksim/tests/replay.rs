@@ -1,11 +1,12 @@
-//! From files to predictions, on a small drive written by hand.
+//! Tests from files to predictions, on a small hand-written drive.
 
 use disklab_disks::DetailedHdd;
 use disklab_disksim::{Drive, Error, MeasuredRequest, calibrate, replay, score, tracked};
 use disklab_testkit::skipped;
 use disklab_units::Nanos;
 
-/// A turn of 10 ms, 100 sectors on a track, 2 tracks in a cylinder; any seek takes 2 ms.
+/// A drive with a turn of 10 ms, 100 sectors on a track and 2 tracks in a cylinder. Any seek takes
+/// 2 ms.
 const MODEL: &str = "
 dm_disk small_model {
    Number of data surfaces = 2, Number of cylinders = 1000, Block count = 199000,
@@ -58,7 +59,7 @@ fn read(sector: u64, sectors: u32, gap_ms: u64) -> MeasuredRequest {
     }
 }
 
-/// In microseconds.
+/// Returns the responses in us.
 fn responses(requests: &[MeasuredRequest]) -> Vec<u64> {
     let responses = replay::closed(&drive().model, requests, Nanos::ZERO);
     responses.iter().map(|response| (response.0 + 500) / 1_000).collect()
@@ -66,15 +67,16 @@ fn responses(requests: &[MeasuredRequest]) -> Vec<u64> {
 
 #[test]
 fn a_read_takes_what_its_parts_take() {
-    // The command is over at 1.0 ms, its first sector begins at 10.0, its last one ends at 10.4 and
-    // is sent then.
+    // The command is over at 1.0 ms. Its first sector begins at 10.0 ms, and its last one ends at
+    // 10.4 ms and is sent then.
     assert_eq!(responses(&[read(0, 4, 100)]), [10_450]);
-    // Track 1 is 10 sectors further round, but the head is changed at 1.5 ms only, too late for
+    // Track 1 begins 10 sectors further round, but the head changes only at 1.5 ms, too late for
     // this turn.
     assert_eq!(responses(&[read(100, 4, 100)]), [11_450]);
-    // Sector 150 was bad, so all behind it are one further.
+    // Sector 150 was bad, so all later ones are shifted by one.
     assert_eq!(responses(&[read(150, 4, 100)]), [6_550]);
-    // Cylinder 1 begins 10 + 25 sectors round, and with this address, as one sector before was bad.
+    // Cylinder 1 begins 10 + 25 sectors round, and with this address, because one sector before it
+    // was bad.
     assert_eq!(responses(&[read(199, 1, 100)]), [3_650]);
 }
 
@@ -88,8 +90,8 @@ fn what_was_read_ahead_is_sent_at_once() {
 #[test]
 fn a_cached_write_takes_the_cable_and_keeps_the_arm_busy() {
     let write = MeasuredRequest { write: true, ..read(85, 8, 0) };
-    // Sector 50 would come round at 5.0 ms, but the write is under the head from 8.5 ms on: it has
-    // to wait for 15.0.
+    // Sector 50 would pass at 5.0 ms, but the write is under the head from 8.5 ms on, so the read
+    // waits until 15.0 ms.
     assert_eq!(responses(&[write, read(50, 1, 0)]), [1_100, 15_150 - 1_100]);
 }
 
@@ -117,8 +119,8 @@ fn missing_things_are_named() {
     assert!(matches!(Drive::read("empty", &mut files), Err(Error::NoDisk { .. })));
 }
 
-/// Returns the measurements of a drive whose platters are 3.777 ms on, at random places with the
-/// given gaps.
+/// Returns the responses of a drive whose platters are advanced by 3.777 ms, at random places with
+/// the given gaps.
 fn measured(model: &DetailedHdd, count: u64, gap: impl Fn(u64) -> Nanos) -> Vec<MeasuredRequest> {
     let place = |index: u64| index.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(99) >> 33;
     let mut requests: Vec<MeasuredRequest> = (0..count)
@@ -162,7 +164,7 @@ fn where_gaps_are_not_as_told_the_mean_over_all_angles_is_predicted() {
     }
     let (deviation, estimate) = tracked_deviation(&requests);
     assert!(!estimate.follows(), "{estimate:?}");
-    // A uniform wait within a turn of 10 ms deviates by 10 / sqrt(12).
+    // A uniform wait within a turn of 10 ms has a standard deviation of 10 / sqrt(12) ms.
     assert!((2.6..3.2).contains(&deviation), "{deviation} ms");
 }
 
@@ -184,7 +186,8 @@ fn times_that_differ_from_the_files_are_found() {
     assert!((changes.read_hit - 0.3).abs() < 1e-6, "{changes:?}");
 }
 
-/// The drives that people measured, where their files are: they are not part of this project.
+/// Measured drives are predicted as well as DiskSim does. The test needs their files, which are not
+/// part of this project.
 #[test]
 fn measured_drives_come_out_as_well_as_in_disksim() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/disksim");

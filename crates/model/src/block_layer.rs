@@ -8,9 +8,9 @@ use crate::slots::Slots;
 
 /// Receives the requests of all disks.
 pub trait Observer {
-    /// A request goes to a disk.
+    /// Receives a request that goes to a disk.
     fn arrived(&mut self, now: Nanos, disk: usize, request: &Request, bank: &Bank);
-    /// A request has ended. It was submitted to the disk at `submitted`.
+    /// Receives a request that has ended. It was submitted to the disk at `submitted`.
     fn ended(
         &mut self,
         disk: usize,

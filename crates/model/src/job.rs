@@ -1,18 +1,18 @@
-//! fio's jobs: which read comes next, and when.
+//! The jobs of fio: the next read of each, and its time.
 
 use std::collections::VecDeque;
 
 use disklab_config::workload::{FioLoad, Job, Rw};
 use disklab_units::{Nanos, Random, Seed};
 
-/// A job of fio, of a definition's `numjobs`.
+/// One job of fio; a definition has `numjobs` of them.
 #[derive(Debug)]
 pub struct ReadingJob {
     pub pid: u32,
     pub depth: u32,
-    /// Reads begun whose end fio has not seen.
+    /// Number of reads begun whose end fio has not seen.
     pub in_flight: u32,
-    /// Reads that have ended, but fio has not looked since: begin and bytes.
+    /// Reads that have ended and that fio has not seen yet: time of their begin, and bytes.
     pub unseen: VecDeque<(Nanos, u64)>,
     /// Whether the job sleeps within a submission, until a tag is free or a range is unlocked.
     pub sleeps: bool,
@@ -20,18 +20,19 @@ pub struct ReadingJob {
     pub begun: u64,
     bs: u64,
     is_random: bool,
-    /// The first byte of its file, and the blocks of the file.
+    /// The first byte of the job's file; `blocks` is the number of blocks in the file.
     base: u64,
     blocks: u64,
     /// The next block of a sequential reader.
     next: u64,
-    /// The time that a read has at a limited rate.
+    /// Time between two reads at a limited rate.
     interval: Option<Nanos>,
     random: Random,
 }
 
 impl ReadingJob {
-    /// All jobs of a load, in the order in which fio starts them. The first has process id `pid`.
+    /// Returns all jobs of a load, in the order in which fio starts them. The first has process id
+    /// `pid`.
     pub fn all(load: &FioLoad, pid: u32, seed: Seed) -> Vec<Self> {
         let definitions = load.jobs.iter();
         let jobs = definitions.flat_map(|job| (0..job.numjobs).map(move |_| job));
@@ -57,22 +58,23 @@ impl ReadingJob {
         }
     }
 
-    /// Whether the next read goes through the page cache, as the first of each buffer do: btrfs
-    /// serves a direct read into memory that was never touched so, and fio waits for it in
-    /// `io_submit`.
+    /// Returns whether the next read goes through the page cache, as the first read into each
+    /// buffer does. btrfs serves a direct read into memory that was never touched in this way, and
+    /// fio waits for it in `io_submit`.
     pub fn is_buffered(&self) -> bool {
         self.begun < u64::from(self.depth)
     }
 
-    /// When the next read may begin, or `None` while as many as may be are under way.
+    /// Returns the time at which the next read may begin, or `None` while the largest permitted
+    /// number is under way.
     pub fn due(&self, now: Nanos) -> Option<Nanos> {
-        // Nothing begins beside the last of the buffered reads either.
+        // No read begins beside the last of the buffered reads either.
         let limit = if self.begun <= u64::from(self.depth) { 1 } else { self.depth };
         let begin = self.interval.map_or(now, |interval| Nanos(interval.0 * self.begun).max(now));
         (self.in_flight < limit).then_some(begin)
     }
 
-    /// Begins the next read: its first byte in the data of all files, and its length.
+    /// Begins the next read. Returns its first byte in the data of all files, and its length.
     pub fn begin(&mut self) -> (u64, u64) {
         let block = if self.is_random { self.random.below(self.blocks) } else { self.next };
         self.next = (block + 1) % self.blocks;

@@ -1,9 +1,8 @@
-//! A fast model of what a read of a mirrored btrfs goes through: fio's jobs, btrfs's mapping of
-//! chunks, the read policy's own C code, the block layer's queues, and the disk models. There is no
-//! guest and no filesystem; of the page cache there is only what the first read of each buffer of
-//! fio's needs.
+//! A fast model of the path of a read of a mirrored btrfs: fio's jobs, btrfs's mapping of chunks,
+//! the read policy's own C code, the block layer's queues, and the disk models. There is no guest
+//! and no filesystem. The page cache is modelled only for the first read into each buffer of fio.
 //!
-//! The model serves searches for policies, and never verdicts: `disklab predict --on model` tells
+//! The model serves searches for policies, and never verdicts. `disklab predict --on model` shows
 //! how far it is from the kernel.
 
 mod block_layer;
@@ -35,16 +34,18 @@ use oracle::Oracle;
 use queue::DiskQueue;
 use simulation::Simulation;
 
-/// The process ids of a guest begin at a multiple of 12 and an offset by the seed's index. The
-/// first process then starts fio, fio its helper thread, and that its jobs.
+/// Process ids of a guest begin at a multiple of 12 plus an offset from the seed's index. The
+/// guest's first process starts fio, fio starts its helper thread, and then its jobs.
 const PIDS: u32 = 12;
 const FIRST_JOB: u32 = 3;
-/// A guest's first process mounts, by the policy that a mount begins with: `pid`.
+/// Process id of the guest's first process. It mounts the filesystem, with the initial read policy
+/// `pid`.
 const MOUNTING: u32 = 1;
-/// A trial's warm-up reads a block in so many bytes, so that all checksums are in memory.
+/// A trial's warm-up reads one block in this many bytes, so that all checksums are in memory.
 const WARM_EVERY: u64 = 12 << 20;
 /// A mount reads the roots of the trees, and a node for each chunk. Traces of guests with 50 GiB of
-/// data show so many roots, and the nodes so far behind the begin of the metadata and each other.
+/// data show this number of roots, and these distances of the nodes from the begin of the metadata
+/// and from each other.
 const ROOTS: u64 = 17;
 const CHUNK_NODES: u64 = 112 << 20;
 const CHUNK_NODE_EVERY: u64 = 80 << 10;
@@ -124,7 +125,7 @@ fn chooser(trial: &Trial) -> Option<Chooser> {
         .as_ref()
         .map_or_else(|| "pid".to_owned(), disklab_config::PolicyChoice::setting);
     let text = text.strip_prefix(policy::PREFIX).unwrap_or(&text);
-    // The device that was mounted last is the first.
+    // `devid` alone means the device that was mounted last, which is the first.
     let text = if text == "devid" { "devid:1" } else { text };
     Choice::parse(text, BLOCK_BITS).map(Chooser::Policy)
 }
@@ -135,7 +136,7 @@ fn mapping(trial: &Trial) -> Option<Mapping> {
     Mapping::new(profiles.data, &disks, trial.workload.fio()?.all_files())
 }
 
-/// The disks of the filesystem, without spares and a replica's.
+/// Returns the disks of the filesystem, without spares and those of a replica.
 fn disks(trial: &Trial) -> &[disklab_config::Device] {
     &trial.devices[..trial.array.devices.len().min(trial.devices.len())]
 }

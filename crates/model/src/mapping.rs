@@ -1,5 +1,4 @@
-//! The places where btrfs puts a file that is written from its begin to its end on a new
-//! filesystem.
+//! The places where btrfs puts a file that is written from begin to end on a new filesystem.
 //!
 //! mkfs makes the first chunks, on the last disks of the list. The kernel makes the others, each on
 //! the disks with the largest free area. Among disks with equally large areas the order is the one
@@ -17,29 +16,29 @@ pub const NODE: u64 = 16 << 10;
 const LEAF_COVERS: u64 = 4046 << 12;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
-/// btrfs leaves the begin of each device alone: `BTRFS_DEVICE_RANGE_RESERVED`.
+/// The begin of each device, which btrfs does not use: `BTRFS_DEVICE_RANGE_RESERVED`.
 const RESERVED: u64 = MIB;
-/// The first chunk with the system's tree, on each of its disks.
+/// The size of the first chunk, with the system's tree, on each of its disks.
 const SYSTEM: u64 = 8 * MIB;
-/// The chunks that mkfs has on the first disk while it works.
+/// The size of the chunks that mkfs temporarily has on the first disk.
 const TEMPORARY: u64 = 20 * MIB;
 
 /// The part of a chunk that one device holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChunkStripe {
-    /// Counted from 0.
+    /// Number of the disk, from 0.
     pub disk: usize,
-    /// Bytes from the start of the device.
+    /// Offset from the start of the device, in bytes.
     pub physical: u64,
 }
 
-/// Chunks of data, in the order of their logical addresses, and behind them one of metadata.
+/// The chunks of data in the order of their logical addresses, followed by one of metadata.
 #[derive(Debug)]
 pub struct Mapping {
-    /// Copies of each block; for RAID10 two, on neighbouring stripes.
+    /// Number of copies of each block. For RAID10 there are two, on neighbouring stripes.
     copies: usize,
     is_striped: bool,
-    /// Bytes of data in a chunk.
+    /// Number of bytes of data in a chunk.
     chunk: u64,
     chunks: Vec<Vec<ChunkStripe>>,
 }
@@ -49,12 +48,12 @@ pub struct Mapping {
 pub struct MappedPiece<'a> {
     /// The mirrors, in the chunk's order.
     pub mirrors: &'a [ChunkStripe],
-    /// Bytes from the begin of each of these stripes.
+    /// Offset from the begin of each of these stripes, in bytes.
     pub offset: u64,
     pub length: u64,
 }
 
-/// Free space at the end of a disk.
+/// The free space at the end of a disk.
 #[derive(Debug, Clone, Copy)]
 struct DiskRoom {
     disk: usize,
@@ -63,8 +62,8 @@ struct DiskRoom {
 }
 
 impl Mapping {
-    /// Maps `bytes` of data onto disks of these sizes. `None` for profiles without mirrors, for too
-    /// few disks, and where the disks do not hold so much.
+    /// Maps `bytes` of data onto disks of these sizes. Returns `None` for profiles without mirrors,
+    /// for too few disks, and if the disks are too small.
     pub fn new(profile: Profile, disks: &[Bytes], bytes: Bytes) -> Option<Self> {
         let (copies, is_striped) = match profile {
             Profile::Raid1 => (2, false),
@@ -84,7 +83,7 @@ impl Mapping {
             .map(|(disk, bytes)| DiskRoom { disk, next: RESERVED, free: bytes.0 })
             .collect();
         let first = disks.len() - width;
-        // A chunk of metadata has 1 GiB on all of its disks together, a mirror's counted once.
+        // A chunk of metadata has 1 GiB on all of its disks together, mirrors counted once.
         let metadata = if is_striped { GIB / width as u64 } else { GIB };
         if first == 0 {
             rooms[0].next += TEMPORARY;
@@ -116,22 +115,23 @@ impl Mapping {
         Some(Self { copies, is_striped, chunk, chunks })
     }
 
-    /// How many chunks of data there are.
+    /// Returns the number of chunks of data.
     pub const fn data_chunks(&self) -> u64 {
         self.chunks.len() as u64 - 1
     }
 
-    /// The logical address at which the model has the metadata.
+    /// Returns the logical address at which the model has the metadata.
     pub const fn metadata(&self) -> u64 {
         self.data_chunks() * self.chunk
     }
 
-    /// The leaf that has the checksums of this place.
+    /// Returns the logical address of the leaf with the checksums of this place.
     pub const fn checksums(&self, place: u64) -> u64 {
         self.metadata() + (place / LEAF_COVERS + 1) * NODE
     }
 
-    /// The first piece of a read of `length` bytes at `logical`, which lies in the mapped data.
+    /// Returns the first piece of a read of `length` bytes at `logical`, which must lie in the
+    /// mapped data.
     pub fn piece(&self, logical: u64, length: u64) -> MappedPiece<'_> {
         let chunk = &self.chunks[(logical / self.chunk) as usize];
         let within = logical % self.chunk;
@@ -161,7 +161,7 @@ impl DiskRoom {
 }
 
 /// Sorts as the kernel's `sort()`: a heapsort that takes the two largest elements at a time. Only
-/// the order of equal elements differs from that of any other sort.
+/// the order of equal elements differs from that of other sorts.
 fn kernel_sort<T>(all: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
     let mut end = all.len();
     if end < 2 {
@@ -187,7 +187,7 @@ fn kernel_sort<T>(all: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
     }
 }
 
-/// Moves the element at `top` down the heap, to where no child is larger.
+/// Moves the element at `top` down the heap, to a place where no child is larger.
 fn sift<T>(heap: &mut [T], top: usize, compare: &impl Fn(&T, &T) -> Ordering) {
     let mut path = vec![top];
     let mut at = top;
@@ -217,8 +217,8 @@ mod tests {
         piece.mirrors.iter().map(|mirror| (mirror.disk, mirror.physical + piece.offset)).collect()
     }
 
-    /// Traces of guests show `vda` 1053 MiB, `vdb` 1033 MiB for the first chunk, in that order;
-    /// then `vdb` first, which has the larger free area.
+    /// Traces of guests show the first chunk at 1053 MiB of `vda` and 1033 MiB of `vdb`, in that
+    /// order. The next chunk is first on `vdb`, which has the larger free area.
     #[test]
     fn two_disks_hold_what_a_guest_puts_there() {
         let mapping = Mapping::new(Profile::Raid1, &disks(2, 400), Bytes::gib(50)).unwrap();
@@ -232,7 +232,7 @@ mod tests {
     fn chunks_go_to_the_disks_with_most_room() {
         let mapping = Mapping::new(Profile::Raid1, &disks(8, 900), Bytes::gib(50)).unwrap();
         assert_eq!(places(mapping.piece(0, MIB)), [(6, 1033 * MIB), (7, 1033 * MIB)]);
-        // As traces of guests show: the second chunk is on `vdc` and `vdb`, in that order.
+        // Traces of guests show the second chunk on `vdc` and `vdb`, in that order.
         assert_eq!(places(mapping.piece(GIB, MIB)), [(2, MIB), (1, MIB)]);
         let mut chunks = [0; 8];
         for chunk in &mapping.chunks[..50] {

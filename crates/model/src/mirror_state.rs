@@ -1,4 +1,4 @@
-//! The numbers that btrfs and the block layer have of each device, as policies are given them.
+//! The numbers of btrfs and the block layer about each device, as policies get them.
 
 use disklab_disks::Op;
 use disklab_read_policies::{Choice, Mirror, Request};
@@ -6,16 +6,16 @@ use disklab_units::Nanos;
 
 use crate::mapping::MappedPiece;
 
-/// btrfs's blocks have 4 KiB.
+/// The size of btrfs's blocks as a power of two: 4 KiB.
 pub const BLOCK_BITS: u32 = 12;
 
 /// The devices of a filesystem and its read policy.
 #[derive(Debug)]
 pub struct MirrorStates {
     pub choice: Choice,
-    /// All that a policy is given of each device but the place of the read at hand.
+    /// Everything that a policy gets about each device, except the place of the present read.
     devices: Vec<Mirror>,
-    /// By device: completed reads and their time at the last checkpoint.
+    /// The number of completed reads of each device and their total time, at the last checkpoint.
     checkpoints: Vec<(u64, u64)>,
     blocks_read: u32,
 }
@@ -30,7 +30,8 @@ pub struct SentRead {
 }
 
 impl MirrorStates {
-    /// `rotational`: of each device, whether it turns.
+    /// Returns the initial state of devices, for each of which `rotational` says whether it
+    /// rotates.
     pub fn new(choice: Choice, rotational: &[bool]) -> Self {
         let device = |(index, &rotational): (usize, &bool)| Mirror {
             devid: index as u64 + 1,
@@ -46,7 +47,7 @@ impl MirrorStates {
         }
     }
 
-    /// The request that the policy is given for a piece of a read, by a thread of this id.
+    /// Returns the request that the policy gets for a piece of a read by the thread with id `pid`.
     pub fn request(&self, piece: &MappedPiece<'_>, logical: u64, pid: u32) -> Option<Request> {
         let mut mirrors = [Mirror::default(); disklab_read_policies::MIRRORS_MAX];
         let count = piece.mirrors.len().min(mirrors.len());
@@ -58,7 +59,7 @@ impl MirrorStates {
         Some(request.place(logical, piece.length).by(pid).after(self.blocks_read))
     }
 
-    /// The index of the mirror that the policy chooses.
+    /// Returns the index of the mirror that the policy chooses.
     pub fn decide(&self, piece: &MappedPiece<'_>, logical: u64, pid: u32) -> usize {
         self.request(piece, logical, pid).map_or(0, |request| self.choice.decide(&request))
     }
@@ -86,7 +87,7 @@ impl MirrorStates {
         SentRead { disk: stripe.disk, physical, length: piece.length, sent: now }
     }
 
-    /// A read that btrfs sent has ended.
+    /// Counts a read that btrfs sent and that has ended.
     pub fn completed(&mut self, read: &SentRead, now: Nanos) {
         let device = &mut self.devices[read.disk];
         device.head = read.physical + read.length;
@@ -96,7 +97,7 @@ impl MirrorStates {
         (device.recent_ios, device.recent_wait) = (device.ios - ios, device.wait - wait);
     }
 
-    /// The block layer has one request more of a device, or one less.
+    /// Counts one request more, or one less, of a device in the block layer.
     pub fn count_in_flight(&mut self, disk: usize, op: Op, is_more: bool) {
         let device = &mut self.devices[disk];
         let count =

@@ -1,11 +1,11 @@
-//! The block layer's queue of one disk: requests that wait for the disk, and their order.
+//! The block layer's queue of one disk: the requests that wait for the disk, and their order.
 
 use std::collections::VecDeque;
 
 use disklab_config::scheduler::Scheduler;
 use disklab_units::Nanos;
 
-/// Pieces of memory in a request: a page each, as direct reads have them.
+/// Size of a piece of memory in a request: one page, as in direct reads.
 const PAGE: u64 = 4096;
 /// The most bytes of a request, whatever the disk takes: `BLK_DEF_MAX_SECTORS_CAP`.
 const LARGEST: u64 = 4 << 20;
@@ -16,17 +16,17 @@ const READ_EXPIRE: Nanos = Nanos::from_millis(500);
 /// A request of the block layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueuedRequest {
-    /// Bytes from the start of the disk.
+    /// Offset from the start of the disk, in bytes.
     pub start: u64,
     pub bytes: u64,
-    /// The reads of btrfs that it belongs to.
+    /// The reads of btrfs to which the request belongs.
     pub reads: Vec<usize>,
     pub submitted: Nanos,
 }
 
 impl QueuedRequest {
-    /// Takes a piece that begins where the request ends, if the request does not get larger than
-    /// `largest` by it. Returns whether it did.
+    /// Merges a piece that begins where the request ends, unless the request would become larger
+    /// than `largest`. Returns whether it merged the piece.
     pub fn merge(&mut self, start: u64, bytes: u64, largest: u64, read: usize) -> bool {
         let does = self.start + self.bytes == start && self.bytes + bytes <= largest;
         if does {
@@ -37,10 +37,10 @@ impl QueuedRequest {
     }
 }
 
-/// Jobs that wait for a tag, as the kernel's lib/sbitmap.c has them wait: each sleeps in the next
-/// of eight lines, and so many ended requests as are a batch wake so many jobs, line after line.
-/// Who is woken first takes all tags that it can use, and sleeps in a line before the others: jobs
-/// that began together drift apart.
+/// The jobs that wait for a tag, as in the kernel's lib/sbitmap.c. Each job sleeps in the next of
+/// eight lines. Each batch of ended requests wakes as many jobs, line after line. The job that is
+/// woken first takes all tags that it can use, and then sleeps in a line before the others, so that
+/// jobs that began together drift apart.
 #[derive(Debug, Clone)]
 struct TagWaits {
     lines: [VecDeque<usize>; 8],
@@ -48,7 +48,7 @@ struct TagWaits {
     next_sleeper: usize,
     next_woken: usize,
     batch: u32,
-    /// Ended requests that have woken nobody.
+    /// Number of ended requests that have not woken a job.
     ended: u32,
 }
 
@@ -64,7 +64,7 @@ impl TagWaits {
         self.next_sleeper = (self.next_sleeper + 1) % self.lines.len();
     }
 
-    /// A request has ended. Adds the jobs that this wakes.
+    /// Counts an ended request. Adds the jobs that this wakes to `woken`.
     fn ended(&mut self, woken: &mut VecDeque<usize>) {
         if self.lines.iter().all(VecDeque::is_empty) {
             return;
@@ -92,27 +92,28 @@ impl TagWaits {
 #[derive(Debug, Clone)]
 pub struct DiskQueue {
     scheduler: Scheduler,
-    /// Requests that may be allocated, and those that are.
+    /// Number of requests that may be allocated; `allocated` is how many are.
     tags: u32,
     allocated: u32,
     waits: TagWaits,
-    /// Requests that the disk takes at once, and has.
+    /// Number of requests that the disk takes at once; `at_disk` is how many it has.
     depth: u32,
     at_disk: u32,
     /// The most bytes of a request.
     pub largest: u64,
-    /// In order of arrival.
+    /// Waiting requests, in order of arrival.
     waiting: Vec<QueuedRequest>,
-    /// End of the last request that went to the disk, and how many requests its batch has.
+    /// End of the last request that went to the disk; `batch` is the number of requests in its
+    /// batch.
     position: u64,
     batch: u32,
 }
 
 impl DiskQueue {
-    /// A disk with `depth` requests at once and `tags` in its driver, which takes up to `sectors`
-    /// and `segments` in a request.
+    /// Returns the queue of a disk that takes `depth` requests at once, with `tags` in its driver,
+    /// and up to `sectors` and `segments` in a request.
     pub fn new(scheduler: Scheduler, depth: u32, tags: u32, sectors: u32, segments: u32) -> Self {
-        // A scheduler has twice as many requests to order: blk_mq_init_sched().
+        // A scheduler has twice as many requests to order (`blk_mq_init_sched()`).
         let tags = if scheduler == Scheduler::None { tags } else { 2 * tags.min(128) };
         let largest = (u64::from(sectors) * 512).min(u64::from(segments) * PAGE).min(LARGEST);
         Self {
@@ -143,13 +144,13 @@ impl DiskQueue {
         self.waiting.push(request);
     }
 
-    /// Inserts requests that have got no tags: the queue may be longer than the kernel's.
+    /// Inserts requests that have no tags, so that the queue may be longer than the kernel's.
     pub fn insert_beyond(&mut self, requests: Vec<QueuedRequest>) {
         self.allocated += requests.len() as u32;
         self.waiting.extend(requests);
     }
 
-    /// The requests of a read.
+    /// Returns the requests of a read.
     pub fn split(&self, start: u64, bytes: u64, read: usize, now: Nanos) -> Vec<QueuedRequest> {
         let starts = (start..start + bytes).step_by(self.largest as usize);
         let request = |first: u64| QueuedRequest {
@@ -161,12 +162,12 @@ impl DiskQueue {
         starts.map(request).collect()
     }
 
-    /// Whether no request waits or is at the disk.
+    /// Returns whether no request waits or is at the disk.
     pub fn is_idle(&self) -> bool {
         self.waiting.is_empty() && self.at_disk == 0
     }
 
-    /// The next request for the disk, if it takes one more.
+    /// Removes and returns the next request for the disk, if the disk takes one more.
     pub fn dispatch(&mut self, now: Nanos) -> Option<QueuedRequest> {
         if self.at_disk >= self.depth || self.waiting.is_empty() {
             return None;
@@ -178,15 +179,15 @@ impl DiskQueue {
         Some(request)
     }
 
-    /// A request has ended. Adds the jobs that this wakes.
+    /// Counts an ended request. Adds the jobs that this wakes to `woken`.
     pub fn ended(&mut self, woken: &mut VecDeque<usize>) {
         self.allocated -= 1;
         self.at_disk -= 1;
         self.waits.ended(woken);
     }
 
-    /// mq-deadline: in order of sectors, in batches; each batch begins with what has waited too
-    /// long, if something has.
+    /// Returns the index of mq-deadline's next request. It goes in batches in the order of sectors.
+    /// A batch begins with the oldest request if that one has expired.
     fn by_deadline(&mut self, now: Nanos) -> usize {
         let ahead = self.waiting.iter().enumerate();
         let ahead = ahead.filter(|(_, request)| request.start >= self.position);

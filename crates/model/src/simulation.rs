@@ -28,12 +28,12 @@ pub struct EndedRead {
 struct JobRead {
     job: usize,
     begun: Nanos,
-    /// Its first byte.
+    /// The first byte of the read.
     place: u64,
     bytes: u64,
     /// Whether the read goes through the page cache.
     is_buffered: bool,
-    /// Reads of btrfs that have not ended, and one while more may come.
+    /// Number of reads of btrfs that have not ended, plus one while more may come.
     open: u32,
 }
 
@@ -43,7 +43,7 @@ struct DeviceRead {
     sent: SentRead,
     /// Index of its [`JobRead`].
     of: usize,
-    /// Requests that have not ended.
+    /// Number of requests that have not ended.
     open: u32,
 }
 
@@ -53,11 +53,11 @@ struct Submission {
     read: usize,
     logical: u64,
     left: u64,
-    /// The device's read that is being split, and how many of its bytes are left.
+    /// The device's read that is being split, and the number of its bytes that are left.
     piece: Option<(usize, u64)>,
 }
 
-/// Everything that a trial's readers go through.
+/// The simulation of everything that a trial's reads pass through.
 pub struct Simulation<'a> {
     now: Nanos,
     mapping: &'a Mapping,
@@ -66,19 +66,19 @@ pub struct Simulation<'a> {
     layer: BlockLayer,
     jobs: Vec<ReadingJob>,
     submissions: Vec<Option<Submission>>,
-    /// Whether the checksums are in memory already when the jobs begin.
+    /// Whether the checksums are in memory when the jobs begin.
     metadata: Metadata,
-    /// The places that the page cache has or waits for, there with the reads of other jobs that do.
-    /// A leaf of checksums is kept here too.
+    /// The places that the page cache has (`None`) or waits for. The latter have the reads of other
+    /// jobs that wait too. Leaves of checksums are kept here as well.
     cached: BTreeMap<u64, Option<Vec<JobRead>>>,
-    /// btrfs locks the range that a direct read reads until its end (`btrfs_lock_dio_extent()`): by
-    /// first byte the end of the range, and the jobs that wait for it.
+    /// The ranges that btrfs locks for direct reads until they end (`btrfs_lock_dio_extent()`): for
+    /// each first byte, the end of the range and the jobs that wait for it.
     locked: BTreeMap<u64, (u64, Vec<usize>)>,
-    /// By job: the read that waits for such a range.
+    /// For each job, the read that waits for a range or for checksums.
     waiting: Vec<Option<JobRead>>,
-    /// Jobs that may go on, in the order in which they were woken.
+    /// Jobs that may continue, in the order in which they were woken.
     woken: VecDeque<usize>,
-    /// Requests of the job at hand that have not gone to their queues.
+    /// Requests of the present job that have not gone to their queues.
     plug: Vec<(usize, QueuedRequest)>,
     reads: Slots<JobRead>,
     device_reads: Slots<DeviceRead>,
@@ -107,7 +107,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// The time, and the disks.
+    /// Returns the time and the disks.
     pub const fn state(&self) -> (Nanos, &Bank) {
         (self.now, self.layer.bank())
     }
@@ -119,12 +119,12 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Ends the simulation: the time, and the disks.
+    /// Ends the simulation and returns the time and the disks.
     pub fn into_parts(self) -> (Nanos, Bank) {
         (self.now, self.layer.into_bank())
     }
 
-    /// Reads at these places so many bytes each, one after the other, by one thread.
+    /// Reads these places (address and length in bytes) one after another, by one thread.
     pub fn read_alone(&mut self, reads: impl Iterator<Item = (u64, u64)>, pid: u32) {
         self.submissions = vec![None];
         for (place, bytes) in reads {
@@ -155,7 +155,7 @@ impl<'a> Simulation<'a> {
             while let Some(job) = self.woken.pop_front() {
                 self.go_on(job, start, length, observer, ended);
             }
-            // Of the jobs that wait for their rate.
+            // This is the next of the jobs that wait because of their rate.
             let elapsed = self.now.saturating_sub(start);
             let awake = self.jobs.iter().enumerate().filter(|(_, job)| !job.sleeps);
             let due = awake.filter_map(|(n, job)| Some((job.due(elapsed)?, n)));
@@ -175,7 +175,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// A job goes on, as fio does: it begins reads while it may, then sees the end of one, and so
+    /// Continues a job as fio does: it begins reads while it may, then sees the end of one, and so
     /// on. It does neither while it sleeps within a submission.
     fn go_on(
         &mut self,
@@ -210,7 +210,8 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Begins a job's read, or has it wait for the one that reads the same, or for its checksums.
+    /// Begins a job's read, or lets it wait for another that reads the same place, or for its
+    /// checksums.
     fn begin(&mut self, read: JobRead) {
         let JobRead { job, place, bytes, is_buffered, .. } = read;
         let leaf = self.mapping.checksums(place);
@@ -250,7 +251,7 @@ impl<'a> Simulation<'a> {
         self.submissions[job] = Some(Submission { read, logical: place, left: bytes, piece: None });
     }
 
-    /// Goes on with a job's submission, until it is whole or has to wait for a tag.
+    /// Continues a job's submission until it is complete or has to wait for a tag.
     fn proceed(&mut self, job: usize, pid: u32, observer: &mut impl Observer) {
         while let Some(mut submission) = self.submissions[job] {
             let Some((device_read, left)) = submission.piece else {
@@ -302,7 +303,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// The index of the mirror that a job's read goes to.
+    /// Returns the index of the mirror to which a job's read goes.
     fn choose(&self, job: usize, piece: &MappedPiece<'_>, logical: u64, pid: u32) -> usize {
         let Some(oracle) = self.oracle else { return self.mirrors.decide(piece, logical, pid) };
         let price = |stripe: &ChunkStripe| {
@@ -313,8 +314,9 @@ impl<'a> Simulation<'a> {
         prices.min_by_key(|(_, price)| *price).map_or(0, |(index, _)| index)
     }
 
-    /// A copy of the disks and their queues for the oracle, and the requests of a read at a mirror.
-    /// The queues have what is in the plug, and what jobs have that sleep until there is a tag.
+    /// Returns a copy of the disks and their queues for the oracle, and the requests of a read at a
+    /// mirror. The queues of the copy include the requests in the plug, and those of jobs that
+    /// sleep until there is a tag.
     fn copied(
         &self,
         job: usize,
@@ -338,7 +340,7 @@ impl<'a> Simulation<'a> {
         (layer, asked)
     }
 
-    /// Lets time pass until `at`, and ends what has ended by then.
+    /// Advances the time to `at`, and ends the requests that have ended by then.
     fn advance(&mut self, at: Nanos, observer: &mut impl Observer) {
         self.now = at;
         let mut done = std::mem::take(&mut self.done);
@@ -388,7 +390,7 @@ impl<'a> Simulation<'a> {
             if !is_metadata {
                 job.unseen.push_back((read.begun, read.bytes));
             }
-            // A job that has been woken already would sleep in two lines.
+            // A job that was already woken would otherwise sleep in two lines.
             if (!job.sleeps || is_metadata) && !self.woken.contains(&read.job) {
                 self.woken.push_back(read.job);
             }

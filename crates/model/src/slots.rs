@@ -1,6 +1,6 @@
 //! Numbered places for requests in flight.
 
-/// Values with a number each. The numbers in [`Slots::free`] are used again.
+/// Values with one number each. The numbers in [`Slots::free`] are reused.
 #[derive(Debug, Clone)]
 pub struct Slots<T> {
     pub all: Vec<T>,

@@ -1,4 +1,4 @@
-//! Modelled disks to measure, and loads to hold two disks against each other.
+//! Modelled disks to measure, and loads for comparing two disks.
 
 use std::sync::atomic::AtomicBool;
 
@@ -19,18 +19,18 @@ pub fn lab(name: &str) -> Device {
     read_back(name, &text).unwrap_or_else(|mistakes| panic!("{mistakes}"))
 }
 
-/// Returns what measuring finds of a disk of this model, and the device that its file describes.
+/// Measures a disk of this model. Returns the result and the device that its file describes.
 pub fn measured(model: &Model, bytes: Bytes, seed: u64, may_write: bool) -> (Calibration, Device) {
     found(&mut Modelled::new(build(model, bytes, Seed(seed)), bytes), may_write, Hints::default())
 }
 
-/// With what the kernel says of it.
+/// Measures a device with the kernel's facts about it.
 pub fn measured_with(device: &Device, hints: Hints) -> (Calibration, Device) {
     let disk = build(&device.model, device.bytes, Seed(1));
     found(&mut Modelled::new(disk, device.bytes), true, hints)
 }
 
-/// The same, on a machine that is so many nanoseconds late in the mean.
+/// Measures a device on a machine that is late by `late` ns on average.
 pub fn measured_in_noise(device: &Device, late: f64) -> (Calibration, Device) {
     let disk = build(&device.model, device.bytes, Seed(1));
     found(&mut Noisy::new(Modelled::new(disk, device.bytes), late), true, Hints::default())
@@ -51,7 +51,7 @@ fn found(target: &mut dyn Target, may_write: bool, hints: Hints) -> (Calibration
 pub enum LoadOrder {
     Random,
     Sequential,
-    /// Random, of ten requests three writes.
+    /// Random requests, three of ten of which are writes.
     Mixed,
 }
 
@@ -67,8 +67,8 @@ pub const LOADS: [(LoadOrder, usize); 9] = [
     (LoadOrder::Mixed, 32),
 ];
 
-/// Requests a second that a disk serves: 4 KiB at random places, 128 KiB in sequence. Not the
-/// places that measuring uses.
+/// Returns the IOPS of a disk: 4 KiB at random places, or 128 KiB sequentially. The places differ
+/// from those of the measurement.
 pub fn rate(device: &Device, (order, depth): (LoadOrder, usize), seed: u64) -> f64 {
     let count = if device.model.rotational() { 4_000 } else { 20_000 };
     let mut random = Random::new(Seed(seed).derive("load"));
@@ -85,7 +85,7 @@ pub fn rate(device: &Device, (order, depth): (LoadOrder, usize), seed: u64) -> f
         .collect();
     let mut disk = Modelled::new(build(&device.model, device.bytes, Seed(seed)), device.bytes);
     let timed: Vec<Timed> = disk.serve(depth, &probes).unwrap();
-    // From the first tenth on: a buffer fills at the beginning.
+    // The first tenth does not count, because a buffer fills at the beginning.
     let mut done: Vec<u64> = timed.iter().map(|timed| timed.done.0).collect();
     done.sort_unstable();
     let from = done.len() / 10;

@@ -1,4 +1,4 @@
-//! Hard disks: those of the lab, and any that could be.
+//! Tests with hard disks: those of the lab, and random ones.
 
 use disklab_calibrate::modelled::Modelled;
 use disklab_calibrate::sheet::Provenance;
@@ -17,13 +17,13 @@ fn hdd(device: &Device) -> &Hdd {
     }
 }
 
-/// Returns the speed at which one disk of a model really turns: the model draws it.
+/// Returns the true speed of one disk of a model, which the model draws, in revolutions a minute.
 fn rpm(model: &Hdd, seed: u64) -> f64 {
     let mut random = Random::new(Seed(seed).derive("rotation"));
     f64::from(model.rpm) * (1.0 + 0.001 * (2.0 * random.next_f64() - 1.0))
 }
 
-/// Returns the rate of a read of 32 MiB in sequence, in bytes a second, by requests for which no
+/// Returns the rate of a sequential read of 32 MiB, in bytes a second, by requests for which no
 /// host is too slow.
 fn sustained(device: &Device, sector: u64) -> f64 {
     let mut disk = Modelled::new(build(&device.model, device.bytes, Seed(1)), device.bytes);
@@ -32,7 +32,7 @@ fn sustained(device: &Device, sector: u64) -> f64 {
     29.0 * 1_048_576.0 * 1e9 / (timed[31].done.0 - timed[2].done.0) as f64
 }
 
-/// Returns the error that is beside a number.
+/// Returns the error that the sheet states for a number.
 fn stated_error(measured: &Calibration, key: &str) -> Option<f64> {
     let line = measured.sheet.lines.iter().find(|line| line.key == key)?;
     match line.mark {
@@ -41,8 +41,8 @@ fn stated_error(measured: &Calibration, key: &str) -> Option<f64> {
     }
 }
 
-/// The bars of the project: rotation 0.1 %, seek curve 5 %, zone rates 3 %, latencies 5 %. Returns
-/// what is beyond.
+/// Compares a copy with its original by the bars of the project: rotation 0.1 %, seek curve 5 %,
+/// zone rates 3 %, latencies 5 %. Returns the numbers that miss them.
 fn beyond(original: &Device, (measured, copy): &(Calibration, Device), seed: u64) -> Vec<String> {
     let (model, found) = (hdd(original), hdd(copy));
     let told = |key| measured.unseen().all(|unseen| unseen.0 != key);
@@ -57,8 +57,8 @@ fn beyond(original: &Device, (measured, copy): &(Calibration, Device), seed: u64
     };
     // A file has whole revolutions a minute.
     hold("rpm", f64::from(found.rpm), rpm(model, seed), 0.001, 0.5);
-    // The sheet says how far the moves lie beside the curve, in the mean: where that is nearly the
-    // bar itself, one move may be twice as far off.
+    // The sheet says how far the moves are from the curve on average. If that is nearly the bar
+    // itself, one move may be twice as far off.
     let seeks =
         stated_error(measured, "seek_average").map_or(0.05, |error| (2.0 * error).max(0.05));
     let (travel, its) = (Travel::new(model, original.bytes), Travel::new(found, copy.bytes));
@@ -72,9 +72,9 @@ fn beyond(original: &Device, (measured, copy): &(Calibration, Device), seed: u64
         let time = its.time(from, from + distance).0 as f64;
         hold(&format!("seek over {distance} sectors, ns"), time, wanted, seeks, 50e3);
     }
-    // If the steps of the rate are not told from chance, a default number of zones stands there,
-    // and the line through both staircases is all that is known: a place may be half a step of
-    // either beside it. The rate of 29 MiB is known to a change of track, a fiftieth.
+    // If the steps of the rate cannot be distinguished from chance, the file has a default number
+    // of zones, and only the line through both staircases is known: a place may be off by half a
+    // step of either. The rate of 29 MiB is known to a change of track, a fiftieth.
     let step = |model: &Hdd| {
         let fall = model.rate_outer.0 as f64 - model.rate_inner.0 as f64;
         fall / f64::from((model.zones - 1).max(1))
@@ -84,7 +84,7 @@ fn beyond(original: &Device, (measured, copy): &(Calibration, Device), seed: u64
     for part in 0..9 {
         let sector = (sectors - 70_000) / 8 * part / 8 * 8;
         let rate = sustained(copy, sector);
-        // Where a zone ends a hair's breadth earlier, the next one's rate is right too.
+        // If a zone ends very slightly earlier, the next zone's rate is right too.
         let aside = sectors / 300;
         let near = [sector, sector.saturating_sub(aside), (sector + aside).min(sectors - 70_000)];
         let wanted = near.map(|sector| sustained(original, sector));
@@ -107,12 +107,12 @@ fn beyond(original: &Device, (measured, copy): &(Calibration, Device), seed: u64
     }
     hold("link", found.link.0 as f64, model.link.0 as f64, 0.05, 0.0);
     hold("look_ahead", found.look_ahead.0 as f64, model.look_ahead.0 as f64, 0.05, 0.0);
-    // The first few tell enough.
+    // The first few are enough to report.
     beyond.truncate(6);
     beyond
 }
 
-/// Loads that the copy serves more than a tenth slower or faster.
+/// Returns the loads that the copy serves more than a tenth slower or faster.
 fn mispredicted(original: &Device, copy: &Device) -> Vec<String> {
     let off = |load| {
         let (wanted, found) = (rate(original, load, 3), rate(copy, load, 3));
@@ -144,7 +144,7 @@ fn the_labs_disks_are_found_again() {
     }
 }
 
-/// A host is late by some ten microseconds, and sometimes by more: the bars hold all the same.
+/// The bars hold although the host is late by some ten us, and sometimes by more.
 #[test]
 fn noise_does_not_hide_a_disk() {
     for name in ["nas-4tb", "enterprise-8tb", "desktop-2tb"] {
@@ -155,7 +155,7 @@ fn noise_does_not_hide_a_disk() {
     }
 }
 
-/// All that is read to measure seeks fits into such a cache many times.
+/// Everything that is read to measure seeks fits into such a cache many times.
 #[test]
 fn a_cache_that_remembers_much_hides_nothing() {
     let mut original = lab("nas-4tb");
@@ -166,8 +166,8 @@ fn a_cache_that_remembers_much_hides_nothing() {
     assert_eq!(mispredicted(&original, &found.1), Vec::<String>::new());
 }
 
-/// Without writing, what only writing shows is a default, and said to be one; reads are predicted
-/// all the same.
+/// Without writing, the numbers that only writes show are defaults and are marked as such. Reads
+/// are predicted nevertheless.
 #[test]
 fn reading_only_predicts_reads_and_says_what_it_did_not_see() {
     let original = lab("nas-4tb");
@@ -204,15 +204,16 @@ fn any_hdd() -> impl Strategy<Value = (Hdd, Bytes)> {
             seek_average: Nanos::from_micros(track + more),
             seek_full: Nanos(((track + more) as f64 * ratio) as u64 * 1000),
             write_settle: Nanos::from_micros(settle),
-            // No longer than a seek: else the heads cannot be counted from outside.
+            // The switch is no longer than a seek; otherwise the heads cannot be counted from
+            // outside.
             head_switch: Nanos((track as f64 * switch) as u64 * 1000),
             surfaces,
             rate_outer: Rate(outer * 1_000_000),
             rate_inner: Rate((outer as f64 * inner) as u64 * 1_000_000),
             zones,
-            // As of their times: a command no longer than its data takes, and a link of twice what
-            // the medium gives. With 475 us a command beside 255 MB/s and little look-ahead,
-            // nothing reads such a disk as fast as it turns.
+            // These match the drive's era: a command takes no longer than its data, and the link is
+            // twice as fast as the medium. With commands of 475 us beside 255 MB/s and little
+            // look-ahead, no host could read such a disk at its full rate.
             command_overhead: Nanos::from_micros(if outer > 130 {
                 overhead.min(250)
             } else {
@@ -256,8 +257,8 @@ proptest! {
         let found = measured(&model, bytes, seed, true);
         let (file, none) = (found.0.file(&[]), Vec::<String>::new());
         prop_assert_eq!(beyond(&original, &found, seed), none.clone(), "{}", file);
-        // The pace of writes decides mixed loads. Where it was not seen, for want of time, a
-        // default stands there: docs/CALIBRATE.md says by how much such a copy is off.
+        // The rate of writes determines mixed loads. If it was not seen for lack of time, the file
+        // has a default; docs/CALIBRATE.md says by how much such a copy is off.
         let unseen = found.0.unseen().any(|(key, _)| key == "write_window");
         let mut wrong = mispredicted(&original, &found.1);
         wrong.retain(|load| !(unseen && load.starts_with("(Mixed")));

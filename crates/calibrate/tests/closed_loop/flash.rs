@@ -1,4 +1,4 @@
-//! Disks without moving parts.
+//! Tests with disks without moving parts.
 
 use disklab_calibrate::modelled::Modelled;
 use disklab_calibrate::sheet::Provenance;
@@ -46,7 +46,7 @@ fn the_labs_ssd_is_found_again() {
     held(&original, &copy);
 }
 
-/// Pages of three kinds, as TLC has them.
+/// Three kinds of pages, as in TLC, are distinguished.
 #[test]
 fn kinds_of_pages_are_told_apart() {
     let mut original = lab("sata-ssd-1tb");
@@ -56,7 +56,7 @@ fn kinds_of_pages_are_told_apart() {
     held(&original, &copy);
 }
 
-/// Reads that take more of the link than writes, and writes that take more.
+/// The link times of reads and writes are both found, whichever is longer.
 #[test]
 fn writes_take_another_time_of_the_link_than_reads() {
     for (reads, writes) in [(12_000, 3_000), (3_000, 12_000)] {
@@ -75,7 +75,7 @@ fn writes_take_another_time_of_the_link_than_reads() {
     assert_eq!(ssd(&copy).link_command_read, None);
 }
 
-/// A third of the pages are slow, and a tenth.
+/// The share of slow pages is found: a third of the pages, and a tenth.
 #[test]
 fn shares_of_kinds_of_pages_are_told() {
     for (quick, tolerated) in [(2, 0.0), (9, 0.03)] {
@@ -91,7 +91,8 @@ fn shares_of_kinds_of_pages_are_told() {
     }
 }
 
-/// A small disk whose dies are slower than the link, a tenth larger inside than outside.
+/// Returns a small disk whose dies are slower than the link, and whose flash is a tenth larger than
+/// the disk.
 fn small() -> Device {
     let mut original = lab("sata-ssd-1tb");
     original.bytes = Bytes::gib(4);
@@ -101,8 +102,8 @@ fn small() -> Device {
     original
 }
 
-/// In bytes a second: 128 KiB at random all over the disk, from when so many times all of it has
-/// been written so.
+/// Returns the rate, in bytes a second, of random writes of 128 KiB all over the disk, after
+/// `passes` times its size has been written in this way.
 fn worn(device: &Device, passes: u64) -> f64 {
     let mut disk = Modelled::new(build(&device.model, device.bytes, Seed(3)), device.bytes);
     let mut random = Random::new(Seed(3));
@@ -118,7 +119,8 @@ fn worn(device: &Device, passes: u64) -> f64 {
     (all / 4 * 256 * 512) as f64 * 1e9 / (end.0 - begun.0) as f64
 }
 
-/// The number with its unit behind `words`, and the error in brackets behind it, as a part.
+/// Returns the number with its unit that follows `words` in a remark, and the relative error in
+/// brackets behind it.
 fn said(remarks: &[String], words: &str) -> (String, f64) {
     let remark = remarks.iter().find(|remark| remark.contains(words)).expect("a remark");
     let rest = &remark[remark.find(words).unwrap() + words.len()..];
@@ -165,12 +167,12 @@ fn the_write_buffer_and_the_collection_of_garbage_are_found_again() {
         off(steady.0 as f64, wanted) <= error && error < 0.05,
         "{steady}, not {wanted}: {error}"
     );
-    // And so does the copy.
+    // The copy behaves in the same way.
     assert!(off(its.raw_size.0 as f64, model.raw_size.0 as f64) < 0.03, "{}", its.raw_size);
     assert!(off(worn(&copy, 3), wanted) < 0.1, "{} instead of {wanted}", worn(&copy, 3));
 }
 
-/// The host's delays are taken for the disk's, but loads are predicted all the same.
+/// The host's delays count as the disk's, but loads are predicted nevertheless.
 #[test]
 fn noise_does_not_hide_an_ssd() {
     let original = lab("sata-ssd-1tb");
@@ -183,8 +185,8 @@ fn noise_does_not_hide_an_ssd() {
     }
 }
 
-/// A flush that the kernel drops, or may drop, tells nothing of the disk; and what hangs on it is
-/// no longer measured.
+/// A flush that the kernel drops, or may drop, says nothing about the disk, and numbers that depend
+/// on it are not marked as measured.
 #[test]
 fn a_flush_that_is_dropped_measures_nothing() {
     let original = lab("sata-ssd-1tb");
@@ -218,12 +220,12 @@ fn a_flush_that_is_dropped_measures_nothing() {
     assert!(found.derived().next().is_none() && found.unseen().all(|unseen| unseen.0 != "flush"));
 }
 
-/// Nor is a flush less a program that was assumed.
+/// The time of a flush minus an assumed program time is not marked as measured either.
 #[test]
 fn a_program_that_does_not_show_makes_no_measured_flush() {
     let mut original = lab("sata-ssd-1tb");
     let Model::Ssd(ssd) = &mut original.model else { panic!("{original:?}") };
-    // What is programmed is interrupted for a read.
+    // Reads interrupt programs.
     ssd.suspend = Some(Nanos::from_micros(30));
     let (found, _) = measured(&original.model, original.bytes, 1, true);
     assert!(found.unseen().any(|unseen| unseen.0 == "program_page"), "{:?}", found.sheet);

@@ -1,4 +1,4 @@
-//! Measures modelled disks, whose numbers are known, and holds what was found against them.
+//! Measures modelled disks, whose numbers are known, and compares the results with these numbers.
 
 mod bench;
 mod drives;

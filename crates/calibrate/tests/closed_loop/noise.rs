@@ -1,15 +1,15 @@
-//! A machine that is not as exact as a model: late wake-ups, and now and then somebody else.
+//! A machine with noise, unlike a model: late wake-ups, and occasional disturbances.
 
 use disklab_calibrate::modelled::Modelled;
 use disklab_calibrate::{Error, Probe, Target, Timed};
 use disklab_units::{Bytes, Nanos, Random, Seed};
 
-/// A disk behind a host that sees completions a little late, and one in two hundred up to two
-/// milliseconds.
+/// A disk behind a host that sees completions a little late, and one in two hundred up to 2 ms
+/// late.
 pub struct Noisy {
     disk: Modelled,
     random: Random,
-    /// In the mean, in nanoseconds.
+    /// Mean delay, in ns.
     late: f64,
 }
 
