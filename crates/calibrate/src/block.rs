@@ -25,7 +25,7 @@ pub struct BlockTarget<'a> {
     bytes: Bytes,
     begun: Instant,
     stop: &'a AtomicBool,
-    /// One buffer for each request under way.
+    /// A buffer for each request under way.
     buffers: Vec<NoiseBuffer>,
 }
 

@@ -15,9 +15,9 @@ pub enum Provenance {
     Fitted { error: f64, how: String },
     /// The data sheet states it.
     Stated,
-    /// Not visible in the measurements, so that a default is used.
+    /// The measurements do not show the number, so that a default is used.
     NotVisible { why: String },
-    /// Not determined by the results, so that the number keeps its previous value.
+    /// The results do not determine the number, so that it keeps its previous value.
     NotDetermined { why: String },
 }
 

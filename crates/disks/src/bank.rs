@@ -63,7 +63,7 @@ struct SharedController {
     ended: VecDeque<(usize, Completion)>,
 }
 
-/// One direction of the link, which carries one transfer at a time.
+/// A direction of the link, which carries one transfer at a time.
 #[derive(Clone)]
 struct LinkDirection {
     rate: Rate,

@@ -173,7 +173,7 @@ impl CardDisk {
         self.model.copy_rate.time_for(bytes)
     }
 
-    /// Forgets the data of the units that lie in the range as a whole.
+    /// Discards the data of the units that lie wholly within the range.
     fn trim(&mut self, from: u64, end: u64) {
         let unit_bytes = self.model.allocation_unit.0;
         let end = if end == self.bytes { end.next_multiple_of(unit_bytes) } else { end };

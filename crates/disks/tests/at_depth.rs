@@ -188,10 +188,10 @@ fn median(errors: impl IntoIterator<Item = f64>) -> f64 {
     }
 }
 
-/// Reads meet the bars at every depth. For IOPS these are a median error of 10 % and a worst of 25
-/// %; for the median latency and the 99th percentile, a median error of 20 %. So do several jobs
-/// with depth times jobs up to the drive's 32, within a few per cent; the test prints their errors
-/// and checks those of one job.
+/// Reads of one job meet the bars at every depth. For IOPS the bars are a median error of 10 % and
+/// a worst error of 25 %; for the median latency and the 99th percentile, a median error of 20 %.
+/// The test also prints the errors of several jobs with depth times jobs up to the drive's 32,
+/// which are the same within a few per cent.
 #[test]
 fn fitted_ssds_are_near_at_every_depth() {
     let Ok(text) = std::fs::read_to_string(format!("{FOLDER}/fio-plot.csv")) else {

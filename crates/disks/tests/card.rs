@@ -55,8 +55,8 @@ fn random_reads_are_cheap_and_random_writes_are_not() {
     }
 }
 
-/// As many streams as open units are as fast as one stream; with one more, each change of stream
-/// costs a copy.
+/// Streams up to the number of open units are as fast as one stream. With one stream more, each
+/// change of stream costs a copy.
 #[test]
 fn one_stream_more_than_open_units_is_a_cliff() {
     for open_units in [2, 5] {

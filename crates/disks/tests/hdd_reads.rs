@@ -298,8 +298,8 @@ fn a_lone_request_wakes_its_caller_once() {
     assert_eq!(disk.next_event(), None);
 }
 
-/// One read in a hundred takes some turns more, and the others take the same time as without
-/// retries.
+/// About a hundredth of the reads takes some turns more, and the others take the same time as
+/// without retries.
 #[test]
 fn retries_are_rare_and_take_whole_turns() {
     let (model, bytes) = hdd("nas-4tb");

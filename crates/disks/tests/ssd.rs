@@ -106,7 +106,7 @@ fn page_types_differ_in_time_and_stay_with_their_address() {
     assert_eq!(latencies(disk.as_mut(), Nanos::from_secs(10)), first);
 }
 
-/// One page type of sixteen has a sixteenth of the pages.
+/// Each of sixteen page types has a sixteenth of the pages.
 #[test]
 fn page_types_have_shares() {
     let mut times = vec![Nanos::from_micros(50); 16];

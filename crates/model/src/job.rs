@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use disklab_config::workload::{FioLoad, Job, Rw};
 use disklab_units::{Nanos, Random, Seed};
 
-/// One job of fio; a definition has `numjobs` of them.
+/// A job of fio; a definition has `numjobs` of them.
 #[derive(Debug)]
 pub struct ReadingJob {
     pub pid: u32,

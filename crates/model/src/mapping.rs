@@ -11,7 +11,8 @@ use disklab_units::Bytes;
 
 /// The size of a stripe of RAID10: `BTRFS_STRIPE_LEN`.
 pub const STRIPE: u64 = 64 << 10;
-/// A node of btrfs's trees, and the data whose checksums fill a leaf, 4 bytes for each 4 KiB.
+/// The size of a node of btrfs's trees. `LEAF_COVERS` is the size of the data whose checksums fill
+/// a leaf, at 4 bytes for each 4 KiB.
 pub const NODE: u64 = 16 << 10;
 const LEAF_COVERS: u64 = 4046 << 12;
 const MIB: u64 = 1 << 20;

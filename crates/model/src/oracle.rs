@@ -4,8 +4,8 @@
 //! copy until the read ends, as if no other read followed. No kernel can do this. A policy whose
 //! results are near the oracle's makes good use of the facts that a kernel has.
 //!
-//! The oracle does not know the reads that follow. It is no bound if those matter: a stream that
-//! changes its mirror makes its next reads seek.
+//! The oracle does not know the reads that follow. Its results are not a bound if those reads
+//! matter: a stream that changes its mirror makes its next reads seek.
 
 use std::collections::VecDeque;
 

@@ -53,7 +53,7 @@ fn calm(bench: &mut TestBench<'_>) {
 /// The number at which hits end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Border {
-    /// Not even the least number that was tried is a hit.
+    /// Even the least number that was tried is not a hit.
     Nowhere,
     Within(Bounds),
     /// This number is still a hit, and no larger one was tried.

@@ -68,8 +68,8 @@ pub(crate) fn measure(
         rate = stream.rate();
         found.push(both(&stream, place));
     }
-    // A single stream is off by the one change of track that it may have too many; the mean of all
-    // is not.
+    // A single stream is off by the change of track that it may have too many; the mean of all
+    // streams is not.
     let apart =
         mean(&found.iter().map(|(_, seen, follow)| seen / follow - 1.0).collect::<Vec<_>>()).abs();
     let follows = tracks.gap > 0.0 && apart < AGREE;

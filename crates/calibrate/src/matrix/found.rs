@@ -9,7 +9,7 @@ pub struct FittedNumber {
     /// The bounds of the number, or the reason why the results do not determine it; then it keeps
     /// its previous value.
     pub found: Result<FitBounds, String>,
-    /// The results that decide it.
+    /// The results that determine the number.
     pub how: &'static str,
 }
 

@@ -45,7 +45,7 @@ pub(crate) struct FitParameter {
     /// The value in ns, or the count, from which the search begins if the device has none. A
     /// parameter without one is fitted only if the device has it.
     pub default: Option<f64>,
-    /// The cost of a value that is e times, or 1/e of, that of the class.
+    /// The cost of a value that is e times the value of the class, or 1/e of it.
     pub departure: f64,
     /// The results that determine the number, for a sentence of the device's file.
     pub how: &'static str,

@@ -87,7 +87,7 @@ impl MatrixLoad {
         })
     }
 
-    /// Requests under way.
+    /// Returns the number of requests under way.
     pub fn outstanding(&self) -> u32 {
         self.outstanding
     }

@@ -1,5 +1,5 @@
-//! The drive's future events in order of time. Of events at the same time, the one scheduled first
-//! comes first.
+//! The drive's future events in order of time. Among events at the same time, the one scheduled
+//! first comes first.
 //!
 //! Each die and each channel waits for one event at a time, so each has a fixed place, and a
 //! tournament tree finds the earliest event. A change costs as many comparisons as the tree is

@@ -34,7 +34,7 @@ use super::shape::{BlockId, FlashShape, KeptUnit};
 pub(crate) enum UnitPlace {
     /// The unit was trimmed and has no data.
     Nowhere,
-    /// In the write buffer.
+    /// The unit is in the write buffer.
     Buffer,
     Block(BlockId),
 }

@@ -255,7 +255,8 @@ pub fn read(source: &str) -> Result<Device, String> {
     read.map_err(|mistakes| mistakes.to_string())
 }
 
-/// Writes the device of a number, and returns the chance that goes on with it.
+/// Writes the file of the device with this number. Also returns the random stream from which its
+/// requests are drawn.
 pub fn source(number: u64) -> (String, Random) {
     let mut random = Random::new(Seed(number).derive("device"));
     let source = match number % 20 {
