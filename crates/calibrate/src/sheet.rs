@@ -1,6 +1,6 @@
-//! The findings, number by number, as a file of `lab/devices`. Each number stands with its error
-//! and how it was found, or with the assumption from which it was computed, or with the reason why
-//! it was not seen and the default that replaces it.
+//! The findings, number by number, as a file of `lab/devices`. Each number stands with one of three
+//! notes: its error and how it was found; the assumption from which it was computed; or the reason
+//! why it was not seen and a default replaces it.
 
 use disklab_units::prose::{filled, visible};
 

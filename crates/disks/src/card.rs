@@ -5,7 +5,7 @@
 //! unit. The card closes the old one when it opens another and too many are open, or when pages
 //! come out of order. Then it copies the pages that were not written anew. Sequential writing
 //! therefore has the rate of the speed class, and a small write to a unit that is not open costs
-//! the copy of a unit, as measurements of cards show (A. Bergmann, "Optimizing Linux with cheap
+//! the copy of a unit. Measurements of cards show both (A. Bergmann, "Optimizing Linux with cheap
 //! flash drives", LWN 2011; flashbench).
 
 use std::ops::Range;

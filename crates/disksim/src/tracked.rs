@@ -8,9 +8,9 @@
 //! angles, weighted by their probabilities. It is sharp if the angle is known; otherwise it is the
 //! expected value.
 //!
-//! The accuracy with which the angle can be followed from one request to the next, and the exact
-//! speed, are estimated from the first part of the trace, by maximum likelihood. These requests are
-//! not scored, and no request is used in its own prediction.
+//! Two more facts are estimated from the first part of the trace, by maximum likelihood: how
+//! exactly the angle can be followed from one request to the next, and the exact speed. These
+//! requests are not scored, and no request is used in its own prediction.
 
 use disklab_disks::DetailedHdd;
 use disklab_units::Nanos;

@@ -43,9 +43,9 @@ const FIRST_JOB: u32 = 3;
 const MOUNTING: u32 = 1;
 /// A trial's warm-up reads one block in this many bytes, so that all checksums are in memory.
 const WARM_EVERY: u64 = 12 << 20;
-/// A mount reads the roots of the trees, and a node for each chunk. Traces of guests with 50 GiB of
-/// data show this number of roots, and these distances of the nodes from the begin of the metadata
-/// and from each other.
+/// A mount reads the roots of the trees, and a node for each chunk. The number of roots is from
+/// traces of guests with 50 GiB of data. So are the distances of the nodes from the begin of the
+/// metadata and from each other.
 const ROOTS: u64 = 17;
 const CHUNK_NODES: u64 = 112 << 20;
 const CHUNK_NODE_EVERY: u64 = 80 << 10;

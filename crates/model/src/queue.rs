@@ -39,8 +39,8 @@ impl QueuedRequest {
 
 /// The jobs that wait for a tag, as in the kernel's lib/sbitmap.c. Each job sleeps in the next of
 /// eight lines. Each batch of ended requests wakes as many jobs, line after line. The job that is
-/// woken first takes all tags that it can use, and then sleeps in a line before the others, so that
-/// jobs that began together drift apart.
+/// woken first takes all tags that it can use, and then sleeps in a line before the others. Jobs
+/// that began together therefore drift apart.
 #[derive(Debug, Clone)]
 struct TagWaits {
     lines: [VecDeque<usize>; 8],

@@ -68,7 +68,7 @@ impl SeekPair {
         (self.high - self.low < turn / 100.0).then(|| f64::midpoint(self.low, self.high))
     }
 
-    /// Chooses the sector of the second read and the wait before it, so that the end of the read
+    /// Chooses the sector of the second read and the wait before it. The end of that read then
     /// shows on which side of the middle the time is.
     fn aim(&self, turn: f64) -> (u64, f64) {
         let Some(apart) = self.apart else { return (self.to, 0.0) };

@@ -135,8 +135,8 @@ fn longest_period(intervals: &[f64]) -> Option<f64> {
         let period = refined(intervals, period);
         (period, agreement(period))
     };
-    // Half a step from its top, the score of the longest intervals is cos(2 pi / 24) of the peak,
-    // 0.97, and that of all intervals is higher.
+    // Half a step from the top of a peak, the longest intervals have a score of cos(2 pi / 24),
+    // 0.97 of the peak. That of all intervals together is higher.
     let candidates =
         found.iter().filter(|&&(_, score)| score > 0.8 * best).map(|&(period, _)| exact(period));
     let (period, score) = candidates.max_by(|a, b| a.1.total_cmp(&b.1))?;

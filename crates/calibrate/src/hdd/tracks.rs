@@ -260,8 +260,8 @@ mod tests {
         assert!((cylinder.gap - 2e6).abs() < 10e3, "{found:?}");
     }
 
-    /// A request in 200, about one for every 18 changes of track, is late by 0.3 ms, which is more
-    /// than a change of cylinder adds (0.2 ms).
+    /// A request in 200 is late by 0.3 ms, about one for every 18 changes of track. A change of
+    /// cylinder adds only 0.2 ms.
     #[test]
     fn heads_show_among_late_requests() {
         let mut stream = drawn(2_850.4, 1.8e6, 2e6, 10, 10e3);

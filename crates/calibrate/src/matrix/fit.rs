@@ -77,8 +77,9 @@ pub fn fit(
             if is_stated(parameter.key) && !parameter.despite_sheet {
                 continue;
             }
-            // Coupled keys stay as they are if the sheet states them, unless the sheet describes
-            // another mode of the drive, in which only the ratio of the numbers holds.
+            // Coupled keys stay as they are if the sheet states them. If the sheet describes
+            // another mode of the drive, only the ratio of the numbers holds, and the keys are
+            // scaled.
             let keeps = !parameter.despite_sheet && parameter.with.iter().any(|key| is_stated(key));
             let with = if keeps { &[] } else { parameter.with };
             let parameter = FitParameter { with, ..bounded(parameter, wanted) };

@@ -102,8 +102,8 @@ fn small() -> Device {
     original
 }
 
-/// Returns the rate, in bytes a second, of random writes of 128 KiB all over the disk, after
-/// `passes` times its size has been written in this way.
+/// Returns the rate, in bytes a second, of random writes of 128 KiB all over the disk. Before that,
+/// such writes have written `passes` times the disk's size.
 fn worn(device: &Device, passes: u64) -> f64 {
     let mut disk = Modelled::new(build(&device.model, device.bytes, Seed(3)), device.bytes);
     let mut random = Random::new(Seed(3));

@@ -1,5 +1,5 @@
-//! Checks that all data written before a flush is on the medium when the flush completes, and that
-//! the data of a write with FUA is on the medium when the write completes.
+//! Checks that all data written before a flush is on the medium when the flush completes. Checks
+//! the same of the data of a write with FUA when the write completes.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

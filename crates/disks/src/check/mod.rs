@@ -2,11 +2,17 @@
 //!
 //! The checkers know a disk by its description and by the events that it reports. They share with
 //! the model the places of sectors and the arm's time for a distance, but no decision about time.
-//! They therefore find: a rotation left out, a die used twice, a flush or FUA write that completes
-//! too soon, a command that waits while others that came too much later or are too much further
-//! away are served, a batch of completions that is not delivered. Cards and constant disks report
-//! no inner events. Of a card the checkers verify that it serves one command at a time and no
-//! faster than it can, of a constant disk that each request completes once.
+//! They find these bugs:
+//!
+//! - a rotation that is left out, or a die that is used twice;
+//! - a flush or a write with FUA that completes too soon;
+//! - a command that waits while the drive serves others that came too much later, or that are too
+//!   much further away;
+//! - a batch of completions that is not delivered.
+//!
+//! Cards and constant disks report no inner events. The checkers verify that a card serves one
+//! command at a time and no faster than it can, and that each request to a constant disk completes
+//! once.
 
 mod cable;
 mod dies;

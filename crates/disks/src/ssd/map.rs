@@ -7,10 +7,10 @@
 //! for a unit of the disk, about two for a written unit, and a bit for a unit of the flash: 1032
 //! MiB for a disk of 1 TB whose every unit was written at random (`cargo xtask bench full-disk`).
 //!
-//! In its steady state, nearly all of a drive's work is to move data, and nearly all of the model's
-//! cost is to wait for the memory of so large a map. Therefore it is not the map that says which
-//! units of a block are valid: marks beside the block say which units have left it
-//! ([`super::gone`]). The entries that the host's next requests need are prefetched.
+//! In its steady state, a drive mostly moves data, and the model mostly waits for the memory of so
+//! large a map. Therefore it is not the map that says which units of a block are valid: marks
+//! beside the block say which units have left it ([`super::gone`]). The entries that the host's
+//! next requests need are prefetched.
 //!
 //! Data that was not written since the disk was made is at [`HomeBlocks`], which takes no memory.
 //! Data moved away from a home block stays in order, so a few numbers record its place until it is
@@ -125,8 +125,8 @@ impl FlashMap {
         }
     }
 
-    /// Returns the block of a unit that was not written since the disk was made, and the number of
-    /// units before it there if that is its home.
+    /// Returns the block of a unit that was not written since the disk was made. If that block is
+    /// the unit's home, also returns the number of units before it there.
     fn place_from_home(&self, unit: u32) -> (BlockId, Option<u32>) {
         let (block, before) = self.home.place(&self.shape, unit);
         if !self.has_moved[block as usize] {
