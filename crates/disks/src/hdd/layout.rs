@@ -18,12 +18,13 @@ pub struct SectorLayout {
 /// The order in which addresses run through the surfaces of a cylinder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SurfaceOrder {
-    /// Each cylinder from the first surface to the last.
+    /// Each cylinder runs from the first surface to the last.
     Same,
-    /// Alternate cylinders of a zone in opposite directions, so that a change of cylinder needs no
-    /// change of head. Each zone begins with the first surface.
+    /// Alternate cylinders of a zone run in opposite directions, so that a change of cylinder needs
+    /// no change of head. Each zone begins with the first surface.
     TurnsInZone,
-    /// Alternate cylinders in opposite directions; the cylinder's number on the whole disk decides.
+    /// Alternate cylinders run in opposite directions; the cylinder's number on the whole disk
+    /// decides.
     Turns,
 }
 

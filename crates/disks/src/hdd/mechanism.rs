@@ -274,8 +274,8 @@ impl HddDisk {
     }
 
     /// Returns the time at which a read is wholly in the cache if the head arrives in the middle of
-    /// it and begins right there. That takes one whole turn; otherwise the head waits for the first
-    /// sector and then reads all others.
+    /// it and begins right there, which takes one whole turn. A head that does not do so waits for
+    /// the first sector and then reads all others.
     fn read_on_arrival(
         &self,
         at: Nanos,
