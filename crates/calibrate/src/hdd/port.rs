@@ -7,8 +7,8 @@ use crate::numbers::{line, quantile};
 
 /// Sizes of the reads, in sectors.
 const SIZES: [u32; 6] = [8, 32, 64, 128, 256, 512];
-/// Each place is read `AGAIN` times more, and each of these reads gives a time: eighteen for each
-/// size, of which the quickest two count.
+/// Number of places for each size. Each place is read once, and then `AGAIN` times more, which
+/// gives eighteen times for each size. The quickest two count.
 const PLACES: usize = 6;
 const AGAIN: usize = 3;
 
