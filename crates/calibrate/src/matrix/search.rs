@@ -330,8 +330,8 @@ impl<'a> Stage<'a> {
     }
 
     /// Returns a parameter that the results do not determine, and the reason. It returns one at a
-    /// time, because of two parameters that compensate for each other, only one can keep its old
-    /// value. `best` is the cost with all parameters.
+    /// time: if two parameters compensate for each other, only one of them can keep its old value.
+    /// `best` is the cost with all parameters.
     fn not_determined(&mut self, best: f64) -> Option<(usize, &'static str)> {
         let without: Vec<f64> =
             (0..self.parameters.len()).map(|index| self.without(index).cost).collect();

@@ -89,7 +89,7 @@ fn middle(values: &[f64]) -> (f64, f64) {
 
 pub(crate) struct Sustained {
     /// The buffer's size, if a point shows from which on writes are slower: the bytes that went in
-    /// faster than the dies take them. With its relative error.
+    /// faster than the dies take them. The second number is its relative error.
     pub buffer: Option<(u64, f64)>,
     /// The rate at the end, in bytes a second.
     pub rate: f64,
