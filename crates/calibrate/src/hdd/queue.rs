@@ -1,7 +1,6 @@
-//! Finds how the disk chooses among queued commands, from its IOPS and waits at depths from 2 to
-//! 32. On the model as known so far, it serves the requests that were measured, with many values of
-//! the unknown numbers. The number of buffered writes that the disk compares is found in the same
-//! way.
+//! Finds how the disk chooses among queued commands, from its IOPS and waits at depths 2 to 32. On
+//! the model as known so far, it serves the requests that were measured, with many values of the
+//! unknown numbers. The number of buffered writes that the disk compares is found in the same way.
 
 use disklab_config::device::{Hdd, Model};
 use disklab_disks::build;
