@@ -344,8 +344,8 @@ fn against_mean(percent: f64, mean: f64, slowest: Option<f64>, is_possible: bool
             // 100 - 99.9 is no 0.1 in binary.
             let slower = ((100.0 - percent) * 1e6).round() / 1e6;
             format!(
-                "implausible: it is below half of the mean (at least {mean}), so the slowest \
-                 {slower} % of requests would have to take at least {slowest} on average"
+                "implausible: the mean is at least {mean}, and it is below half of that, so \
+                 the slowest {slower} % of requests would have to take at least {slowest} on average"
             )
         }
     }
