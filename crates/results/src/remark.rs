@@ -345,7 +345,8 @@ fn against_mean(percent: f64, mean: f64, slowest: Option<f64>, is_possible: bool
             let slower = ((100.0 - percent) * 1e6).round() / 1e6;
             format!(
                 "implausible: the mean is at least {mean}, and it is below half of that, so \
-                 the slowest {slower} % of requests would have to take at least {slowest} on average"
+                 the slowest {slower} % of requests would have to take at least {slowest} on \
+                 average"
             )
         }
     }
