@@ -15,7 +15,7 @@ pub struct Books {
     sets: Vec<Set>,
     /// The seed of all contents that are written from now on.
     seed: Seed,
-    /// Numbers of folders that threads make or have made.
+    /// Number of folders that threads have made or are making.
     folders: u64,
     /// Numbers of the folders that exist.
     made: Vec<u64>,
@@ -28,17 +28,18 @@ struct Set {
     description: FileSet,
     tree: FolderTree,
     slots: Vec<Slot>,
-    /// The last ones that were written, the newest at the end, where somebody picks by that.
+    /// Slots that were written last, the newest at the end; kept for threads that pick recent
+    /// files.
     recent: Vec<u32>,
     most_recent: usize,
-    /// The next name that may be free.
+    /// The slot at which the search for a free name begins.
     next_free: usize,
 }
 
-/// A name.
+/// A name of a set, and the state of the file that may have it.
 #[derive(Debug, Clone, Copy, Default)]
 struct Slot {
-    /// Its size when it is written as a whole.
+    /// Size in bytes with which the file is written as a whole.
     own: u64,
     leaf: u32,
     there: bool,
@@ -49,16 +50,16 @@ struct Slot {
     promised: bool,
 }
 
-/// A file that somebody works on.
+/// A file that a thread is working on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Taken {
     pub set: usize,
     pub slot: usize,
     pub path: PathBuf,
     pub size: u64,
-    /// Its size when it is written as a whole.
+    /// Size in bytes with which the file is written as a whole.
     pub own: u64,
-    /// Nobody else works on it.
+    /// Whether no other thread works on the file.
     pub alone: bool,
 }
 
@@ -99,12 +100,12 @@ impl Books {
         }
     }
 
-    /// How many names a set has.
+    /// Returns the number of names of a set.
     pub fn names(&self, set: usize) -> usize {
         self.sets[set].slots.len()
     }
 
-    /// A file that is there, and that nobody writes; alone: that nobody has open.
+    /// Takes a file that exists and that nobody writes. If `alone` is set, nobody may have it open.
     pub fn take(
         &mut self,
         set: usize,
@@ -118,7 +119,7 @@ impl Books {
         Some(self.hold(set, slot, alone))
     }
 
-    /// A name that is free; nobody else gets it.
+    /// Takes a name that is free. No other thread gets it until it is given back.
     pub fn take_free(&mut self, set: usize) -> Option<Taken> {
         let Set { slots, next_free, .. } = &self.sets[set];
         let fits = |slot: &usize| !slots[*slot].there && slots[*slot].is_free(true);
@@ -127,8 +128,8 @@ impl Books {
         Some(self.hold(set, slot, true))
     }
 
-    /// The file of a folder with this number, from 1, if nobody writes it; whether it is there is
-    /// `wanted`.
+    /// Takes the file of a folder with this number, from 1, unless somebody writes it. `wanted`
+    /// says whether the file has to exist.
     pub fn take_in_folder(
         &mut self,
         set: usize,
@@ -140,7 +141,7 @@ impl Books {
         let slot = usize::try_from(folder * u64::from(most) + u64::from(number) - 1).ok()?;
         let found = self.sets[set].slots.get(slot).filter(|_| number <= most)?;
         let fits = match wanted {
-            // Whoever reads a file that is replaced goes on reading the old one.
+            // A reader of a file that is replaced goes on reading the old one.
             TakenFor::ToRead => found.there,
             TakenFor::ToReplace => !found.writer,
         };
@@ -159,7 +160,7 @@ impl Books {
         Taken { set, slot, path, size: held.size, own: held.own, alone }
     }
 
-    /// Nobody works on it any more.
+    /// Gives a file back: this thread no longer works on it.
     pub fn leave(&mut self, taken: &Taken) {
         let slot = &mut self.sets[taken.set].slots[taken.slot];
         if taken.alone {
@@ -169,13 +170,14 @@ impl Books {
         }
     }
 
-    /// The key of what the file holds, or of what it is written anew with.
+    /// Returns the key of the file's contents. If `anew` is set, returns the key of the contents
+    /// with which it is overwritten next.
     pub fn key(&self, set: usize, slot: usize, anew: bool) -> ContentKey {
         let generation = self.sets[set].slots[slot].generation + u32::from(anew);
         layout::key(self.seed, set, slot as u64, generation)
     }
 
-    /// Records that a file was created or overwritten with so many bytes.
+    /// Records that a file was created or overwritten with `size` bytes.
     pub fn wrote_anew(&mut self, taken: &Taken, size: u64) {
         let set = &mut self.sets[taken.set];
         let slot = &mut set.slots[taken.slot];
@@ -194,7 +196,7 @@ impl Books {
         (set.slots[taken.slot].there, set.slots[taken.slot].size) = (false, 0);
     }
 
-    /// The number of a folder that is about to be made, with room for its files.
+    /// Returns the number of a folder that is about to be made, and makes room for its files.
     pub fn next_folder(&mut self) -> u64 {
         self.folders += 1;
         for set in &mut self.sets {
@@ -215,7 +217,7 @@ impl Books {
         self.made.get(random.below(self.made.len() as u64) as usize).copied()
     }
 
-    /// How many files of a set a folder has at most.
+    /// Returns the largest number of files of a set that a folder can have.
     pub fn most_in_folder(&self, set: usize) -> u32 {
         match self.sets[set].description.place {
             FilePlace::Folders { most } => most,
@@ -249,7 +251,8 @@ impl Books {
         Some(notes.len() as u64)
     }
 
-    /// Every name: its path, and the key and size of what it holds, if it is there.
+    /// Returns the path of every name, and the key and size of its file's contents if the file
+    /// exists.
     pub fn all(&self) -> impl Iterator<Item = (PathBuf, Option<(ContentKey, u64)>)> {
         self.sets.iter().enumerate().flat_map(move |(number, set)| {
             set.slots.iter().enumerate().map(move |(slot, file)| {
@@ -259,7 +262,7 @@ impl Books {
         })
     }
 
-    /// Files and bytes of each set.
+    /// Returns the number of files and bytes of each set.
     pub fn totals(&self) -> Vec<Files> {
         let total = |set: &Set| {
             let there = set.slots.iter().filter(|slot| slot.there);
@@ -291,7 +294,7 @@ impl Set {
         if self.most_recent == 0 {
             return;
         }
-        // Kept to twice what is asked for, so that little is moved.
+        // The list may grow to twice the length that is asked for, so that it is rarely moved.
         if self.recent.len() >= 2 * self.most_recent {
             self.recent.drain(..self.most_recent);
         }

@@ -16,8 +16,8 @@ pub struct Checked {
 }
 
 impl LoadDone {
-    /// Compares what is on the disk with the account. The error has how many files are not as they
-    /// should be, and the first.
+    /// Compares what is on the disk with the account. The error gives the number of files that
+    /// differ, and the first of them.
     pub fn check(&self, root: &Path) -> Result<Checked, Failure> {
         let mut checked = Checked { files: 0, bytes: 0 };
         let mut wrong: Vec<String> = Vec::new();

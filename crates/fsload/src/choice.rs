@@ -1,22 +1,22 @@
-//! Chooses the next file that a thread takes of a set.
+//! Chooses the file of a set that a thread takes next.
 
 use crate::size::thousandths;
 use disklab_config::fsload::Pick;
 use disklab_units::Random;
 
-/// A thread's way through one set.
+/// The state of a thread's choices in one set.
 #[derive(Debug, Clone)]
 pub struct Chooser {
     pick: Pick,
-    /// The next in rotation.
+    /// The slot that is next in rotation.
     next: usize,
-    /// For each rank, the share of draws that are of it or one before; empty where nothing is drawn
-    /// by rank.
+    /// For each rank, the share of draws that are of this rank or a lower one. Empty unless files
+    /// are drawn by rank.
     ranks: Vec<f64>,
 }
 
 impl Chooser {
-    /// For a set of so many names.
+    /// Returns a chooser for a set of `count` names.
     pub fn new(pick: Pick, count: usize) -> Self {
         let ranks = if let Pick::Zipf(exponent) = pick {
             zipf(count, thousandths(exponent))
@@ -26,8 +26,8 @@ impl Chooser {
         Self { pick, next: 0, ranks }
     }
 
-    /// The drawn one, or else the next after it that `fits`. `recent` are those that were written
-    /// last, the newest at its end.
+    /// Returns the drawn slot, or the next one after it that `fits`. `recent` are the slots that
+    /// were written last, the newest at the end.
     pub fn choose(
         &mut self,
         count: usize,
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
     use disklab_units::{Random, Seed};
 
-    /// How often each of so many was chosen in as many draws.
+    /// Returns how often each of `count` slots was chosen in `draws` draws.
     fn counts(pick: &str, count: usize, draws: usize, recent: &[u32]) -> Vec<usize> {
         let (mut chooser, mut random) =
             (Chooser::new(pick.parse().unwrap(), count), Random::new(Seed(5)));

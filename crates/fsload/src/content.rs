@@ -1,21 +1,22 @@
-//! Contents of files: words that follow from a key, so that any part of a file can be made, and
-//! checked, by itself.
+//! Contents of files: words computed from a key, so that any part of a file can be made and checked
+//! by itself.
 
 use disklab_units::Seed;
 use std::fs::File;
 use std::io::{self, Read, Write};
 
-/// Tells the contents of one file from those of all others, and from what it held before it was
-/// written anew.
+/// Identifies one version of a file's contents: no other file and no other version has the same
+/// key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContentKey(pub u64);
 
-/// An odd number: the golden ratio's, as in splitmix64.
+/// The odd number nearest to 2^64 divided by the golden ratio, as in splitmix64.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 const WORD: u64 = 8;
 
 impl ContentKey {
-    /// Returns the key of the file in this slot of a set, after it was overwritten so many times.
+    /// Returns the key of the file in this slot of a set after it was overwritten `generation`
+    /// times.
     pub fn new(seed: Seed, set: usize, slot: u64, generation: u32) -> Self {
         [set as u64, slot, u64::from(generation)].into_iter().fold(Self(seed.0), |key, part| {
             Self(mixed(key.0.wrapping_add(STEP) ^ mixed(part.wrapping_add(1).wrapping_mul(STEP))))
@@ -26,7 +27,7 @@ impl ContentKey {
         mixed(self.0.wrapping_add(number.wrapping_mul(STEP))).to_le_bytes()
     }
 
-    /// The bytes from this place on.
+    /// Fills the buffer with the bytes from this offset on.
     pub fn fill(self, from: u64, buffer: &mut [u8]) {
         let begun = (from % WORD) as usize;
         let (head, words) =
@@ -37,7 +38,7 @@ impl ContentKey {
         }
     }
 
-    /// Writes the bytes from this place on, in pieces of the buffer's length.
+    /// Writes `size` bytes from this offset on, in pieces of the buffer's length.
     pub fn write(self, file: &mut File, buffer: &mut [u8], from: u64, size: u64) -> io::Result<()> {
         let mut written = 0;
         while written < size {
@@ -49,8 +50,9 @@ impl ContentKey {
         Ok(())
     }
 
-    /// Whether a file begins with so many of these bytes; where not, the place of the first other
-    /// one, or of its end.
+    /// Compares the beginning of a file with the first `size` bytes. Returns None if they are
+    /// equal, and otherwise the offset of the first wrong byte, or the file's length if it is too
+    /// short.
     pub fn find_in(self, mut file: impl Read, size: u64) -> io::Result<Option<u64>> {
         let (mut found, mut expected) = (Vec::with_capacity(PIECE), vec![0; PIECE]);
         let mut at = 0;
@@ -71,10 +73,10 @@ impl ContentKey {
     }
 }
 
-/// So much of a file is looked at at a time.
+/// Bytes of a file that are compared at a time.
 const PIECE: usize = 64 << 10;
 
-/// The finalizer of splitmix64 (Steele, Lea and Flood, 2014).
+/// Applies the finalizer of splitmix64 (Steele, Lea and Flood, 2014).
 fn mixed(word: u64) -> u64 {
     let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -1,10 +1,10 @@
-//! How long operations took: exact means and maxima, percentiles within 1 %.
+//! Durations of operations: exact means and maxima, percentiles within 1 %.
 
-/// Each power of two in so many bins.
+/// Number of bins for each power of two.
 const BINS: u64 = 64;
 const BITS: u32 = BINS.ilog2();
 
-/// Counts by time, ns.
+/// Counts of operations by duration, in ns.
 #[derive(Debug, Clone, Default)]
 pub struct Latency {
     pub count: u64,
@@ -37,7 +37,8 @@ impl Latency {
         self.sum as f64 / self.count.max(1) as f64
     }
 
-    /// Returns the time that this part of them, from 0 to 1, took at most: the middle of its bin.
+    /// Returns the duration in ns that this part of the operations, from 0 to 1, took at most: the
+    /// middle of its bin.
     pub fn percentile(&self, part: f64) -> u64 {
         let rank = ((self.count as f64 * part).ceil() as u64).max(1);
         let mut seen = 0;

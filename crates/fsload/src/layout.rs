@@ -13,13 +13,13 @@ use std::path::{Path, PathBuf};
 /// A file's size and folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Planned {
-    /// Its size when it is laid out, and when it is written as a whole.
+    /// Size in bytes when it is laid out, and when it is written as a whole.
     pub size: u64,
     pub there: bool,
     pub leaf: u32,
 }
 
-/// How the folders of a set branch.
+/// The shape of a set's tree of folders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FolderTree {
     leaves: u32,
@@ -31,7 +31,7 @@ pub struct FolderTree {
 const SHAPE_OF_WIDTHS: f64 = 1.5;
 /// The folder of folders that threads make.
 const MADE: &str = "folders";
-/// So much of a file is written at a time.
+/// Bytes of a file that are written at a time.
 const PIECE: u64 = 1 << 20;
 
 /// Returns the seed of the layout of sets and of the contents of laid out files.
@@ -39,13 +39,13 @@ fn seed() -> Seed {
     Seed(0).derive("fsload files")
 }
 
-/// Returns the key of a file that was overwritten so many times since it was laid out. `seed` is
-/// the trial's.
+/// Returns the key of a file that was overwritten `generation` times since it was laid out. `seed`
+/// is the trial's.
 pub fn key(seed: Seed, set: usize, slot: u64, generation: u32) -> ContentKey {
     ContentKey::new(if generation == 0 { self::seed() } else { seed }, set, slot, generation)
 }
 
-/// All names of a set.
+/// Returns all names of a set, and its tree of folders.
 pub fn plan(load: &Fsload, set: &FileSet) -> (Vec<Planned>, FolderTree) {
     let FilePlace::Tree { there, width, .. } = set.place else {
         return (Vec::new(), FolderTree { leaves: 0, width: 1 });
@@ -75,7 +75,7 @@ fn leaf_width(mean: u32, random: &mut Random) -> u32 {
 }
 
 impl FolderTree {
-    /// Below the set's own folder.
+    /// Returns the path of a leaf, relative to the set's own folder.
     fn folder(self, leaf: u32) -> PathBuf {
         let (mut above, mut left, mut parts) = (self.leaves.saturating_sub(1), leaf, Vec::new());
         while above > 0 {
@@ -90,7 +90,7 @@ impl FolderTree {
     }
 }
 
-/// The path of a file, from the folder of the load.
+/// Returns the path of a file, relative to the folder of the load.
 pub fn path(set: &FileSet, tree: FolderTree, slot: u64, leaf: u32) -> PathBuf {
     match set.place {
         FilePlace::Tree { .. } => {
@@ -103,12 +103,13 @@ pub fn path(set: &FileSet, tree: FolderTree, slot: u64, leaf: u32) -> PathBuf {
     }
 }
 
-/// The path of a folder that a thread makes.
+/// Returns the path of a folder that a thread makes, relative to the folder of the load.
 pub fn made_folder(number: u64) -> PathBuf {
     Path::new(MADE).join(format!("folder-{number}"))
 }
 
-/// Makes all that is there in the beginning, below an empty folder; how many files, and bytes.
+/// Makes all folders and files that exist at the beginning, below an empty folder. Returns the
+/// number of files and of bytes.
 pub fn lay_out(load: &Fsload, root: &Path) -> Result<(u64, u64), Failure> {
     let failed = |path: &Path, e: &io::Error| format!("fsload: laying out {}: {e}", path.display());
     let mut made = (0, 0);
@@ -145,7 +146,7 @@ mod tests {
         let (files, tree) = plan(&load, &load.files[0]);
         let width = 20_000.0 / f64::from(tree.leaves);
         assert!((18.5..21.5).contains(&width), "{width}");
-        // 1000 folders of 20 each, about: three levels.
+        // About 1000 folders of 20 files each make three levels.
         let path = path(&load.files[0], tree, 7, files[19_999].leaf);
         assert_eq!(path.components().count(), 5, "{}", path.display());
         let there = files.iter().filter(|file| file.there).count();

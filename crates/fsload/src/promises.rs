@@ -1,9 +1,9 @@
 //! Files that were fsynced, and until when they have to survive a power cut.
 //!
 //! A promise holds from the moment that fsync returns until the file is about to be deleted,
-//! replaced or written anew: from then on anything may be found. Both are noted in one order, and
-//! each note has a number, from 1, so that what was promised by a moment follows from the last
-//! number that was told before it.
+//! replaced or overwritten: from then on the file may hold anything. Promises and their ends are
+//! noted in one order, with numbers from 1. The last number that was reported before a moment
+//! therefore says which promises held at that moment.
 
 use crate::content::ContentKey;
 use crate::layout;
@@ -30,17 +30,17 @@ pub struct FileVersion {
     pub size: u64,
 }
 
-/// A file that has to be there, and to begin so.
+/// A file that has to exist, and to begin with these contents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Promise {
-    /// From the folder of the load.
+    /// Path of the file, relative to the folder of the load.
     pub path: PathBuf,
     pub key: u64,
     pub size: u64,
 }
 
-/// Returns the promises that hold after so many notes, by set and slot.
+/// Returns the promises that hold after the first `number` notes, by set and slot.
 fn standing(notes: &[Note], number: u64) -> BTreeMap<(u32, u64), FileVersion> {
     let mut standing = BTreeMap::new();
     for note in notes.iter().take(usize::try_from(number).unwrap_or(usize::MAX)) {
@@ -52,7 +52,8 @@ fn standing(notes: &[Note], number: u64) -> BTreeMap<(u32, u64), FileVersion> {
     standing
 }
 
-/// The files that have to be there if these notes up to a number were made; `seed` is the trial's.
+/// Returns the files that have to exist if the notes up to `number` were made. `seed` is the
+/// trial's.
 pub fn promised(load: &Fsload, seed: Seed, notes: &[Note], number: u64) -> Vec<Promise> {
     let planned: Vec<_> = load.files.iter().map(|set| layout::plan(load, set)).collect();
     let promise = |((set, slot), held): ((u32, u64), FileVersion)| {
@@ -70,7 +71,8 @@ pub fn promised(load: &Fsload, seed: Seed, notes: &[Note], number: u64) -> Vec<P
     standing(notes, number).into_iter().filter_map(promise).collect()
 }
 
-/// Looks for them; the error tells how many are lost, and the first.
+/// Checks that the promised files exist. The error gives the number of lost files, and the first of
+/// them.
 pub fn look(root: &Path, promises: &[Promise]) -> Result<(), crate::Failure> {
     let wrong: Vec<(&Promise, String)> =
         promises.iter().filter_map(|promise| Some((promise, lost(root, promise)?))).collect();

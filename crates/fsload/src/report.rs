@@ -5,25 +5,25 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadReport {
-    /// For so long everything below was counted.
+    /// Length in ns of the window in which everything below was counted.
     pub length_ns: u64,
-    /// Each that was done at least once.
+    /// The operations that were done at least once.
     pub operations: Vec<Operations>,
     pub threads: Vec<Loops>,
-    /// Files of each set at the end, by the account.
+    /// The files of each set at the end, by the account.
     pub files: Vec<Files>,
-    /// Notes of promises and of their ends, in order; empty if no power cut needs them.
+    /// The notes of promises and of their ends, in order. Empty if no power cut needs them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Note>,
 }
 
-/// Operations of one kind that ended in that time.
+/// Operations of one kind that ended in the window of the report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Operations {
     pub name: String,
     pub count: u64,
     pub bytes: u64,
-    /// From when it had the processor until its end; ns.
+    /// Mean time in ns from when an operation got the processor until its end.
     pub mean_ns: f64,
     pub p50_ns: u64,
     pub p99_ns: u64,
@@ -34,7 +34,7 @@ pub struct Operations {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Loops {
     pub name: String,
-    /// Whole ones.
+    /// Number of loops that were run to their end.
     pub loops: u64,
     /// Loops that found nothing to work on.
     pub idle: u64,
@@ -48,7 +48,7 @@ pub struct Files {
 }
 
 impl LoadReport {
-    /// All operations a second.
+    /// Returns the rate of all operations, per second.
     pub fn rate(&self) -> f64 {
         let count: u64 = self.operations.iter().map(|each| each.count).sum();
         self.a_second(count)

@@ -1,4 +1,4 @@
-//! All threads, from their begin to their end.
+//! Runs all threads of the load from begin to end.
 
 use crate::Failure;
 use crate::books::Books;
@@ -40,14 +40,14 @@ pub fn run(run: &LoadRun) -> Result<LoadDone, Failure> {
     Ok(LoadDone { report: LoadReport { notes, ..report(run, &tallies, &books) }, books })
 }
 
-/// By kind of thread.
+/// Runs the threads, and returns their counts by kind of thread.
 fn threads(shared: &Shared, names: &[usize]) -> Result<Vec<ThreadTally>, Failure> {
-    // Little of a stack is used, and there may be hundreds.
+    // Threads use little of their stacks, and there may be hundreds of threads.
     const STACK: usize = 256 << 10;
     std::thread::scope(|scope| {
         let mut running = Vec::new();
         for (kind, threads) in shared.run.load.threads.iter().enumerate() {
-            // Drawing by rank takes a table of all of them: made once.
+            // Drawing by rank needs a table of all names of a set, which is made once.
             let choosers: Vec<_> =
                 names.iter().map(|count| Chooser::new(threads.pick, *count)).collect();
             for number in 0..threads.count {

@@ -15,7 +15,7 @@ pub struct LoadRun<'a> {
     /// The folder in which its files were laid out ([`crate::layout::lay_out`]).
     pub root: &'a Path,
     pub seed: Seed,
-    /// Time before operations count.
+    /// Time before operations are counted.
     pub ramp: Duration,
     pub length: Duration,
     /// A flag that ends the run early.
@@ -25,16 +25,16 @@ pub struct LoadRun<'a> {
 
 /// The differences between a guest and a real machine.
 pub trait Surroundings: Sync {
-    /// A thread of the engine has begun; it calls this first.
+    /// Prepares a thread of the engine. Each thread calls it first.
     fn thread_begins(&self) {}
 
-    /// Gives an operation its processor time, however long that has to be waited for; when that
-    /// time began.
+    /// Waits until an operation has had its processor time. Returns the moment at which that time
+    /// began.
     fn processor(&self) -> Instant {
         Instant::now()
     }
 
-    /// Whether what was fsynced is to be noted.
+    /// Whether fsynced files have to be noted.
     fn notes_promises(&self) -> bool {
         false
     }
@@ -48,7 +48,7 @@ pub trait Surroundings: Sync {
 /// Data that all threads share.
 pub struct Shared<'a> {
     pub run: &'a LoadRun<'a>,
-    /// Since then operations count, and until then.
+    /// The window in which operations are counted: its begin and its end.
     pub window: (Instant, Instant),
     pub books: Mutex<Books>,
     pub stop: AtomicBool,
@@ -65,14 +65,14 @@ impl Shared<'_> {
         told || Instant::now() >= self.window.1
     }
 
-    /// The first failure is the trial's; it ends all threads.
+    /// Records the failure of a thread and stops all threads. The first failure is the trial's.
     pub fn fail(&self, failure: Failure) {
         locked(&self.failure).get_or_insert(failure);
         self.stop.store(true, Ordering::Relaxed);
     }
 }
 
-/// A thread that panicked has failed the run by itself.
+/// Locks a mutex even if a thread panicked with it: that thread has failed the run by itself.
 pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

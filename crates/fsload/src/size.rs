@@ -28,7 +28,7 @@ pub fn thousandths(number: u32) -> f64 {
 /// generating gamma variables", 2000).
 pub fn gamma(shape: f64, random: &mut Random) -> f64 {
     if shape < 1.0 {
-        // Their way to shapes below 1.
+        // The same article gives this way to shapes below 1.
         return gamma(shape + 1.0, random) * uniform(random).powf(1.0 / shape);
     }
     let d = shape - 1.0 / 3.0;
@@ -42,14 +42,14 @@ pub fn gamma(shape: f64, random: &mut Random) -> f64 {
     }
 }
 
-/// Box and Muller's; the second number is thrown away, so that what is drawn depends on nothing but
-/// the stream.
+/// Draws a normal variable by the method of Box and Muller. The second number is thrown away, so
+/// that the result depends on nothing but the stream.
 fn normal(random: &mut Random) -> f64 {
     let radius = (-2.0 * uniform(random).ln()).sqrt();
     radius * (2.0 * std::f64::consts::PI * random.next_f64()).cos()
 }
 
-/// In (0, 1].
+/// Draws a number from (0, 1].
 fn uniform(random: &mut Random) -> f64 {
     1.0 - random.next_f64()
 }
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
     use disklab_units::Seed;
 
-    /// Mean, and standard deviation as a part of it.
+    /// Returns the mean of drawn sizes, and their standard deviation divided by the mean.
     fn moments(size: &str) -> (f64, f64) {
         let (size, mut random) = (size.parse().unwrap(), Random::new(Seed(11)));
         let drawn: Vec<f64> = (0..200_000).map(|_| draw(size, &mut random) as f64).collect();
@@ -82,7 +82,8 @@ mod tests {
         };
         near("16 KiB", 16384.0, 0.0);
         near("1 KiB to 3 KiB", 2048.0, 2048.0 / 12_f64.sqrt() / 2048.0);
-        // A gamma's standard deviation is its mean over the root of its shape.
+        // The standard deviation of a gamma variable is its mean divided by the square root of its
+        // shape.
         near("gamma 1.5, mean 16 KiB", 16384.0, 1.5_f64.sqrt().recip());
         near("gamma 0.5, mean 128 KiB", 131_072.0, 2_f64.sqrt());
         near("gamma 9, mean 1 MiB", 1_048_576.0, 1.0 / 3.0);

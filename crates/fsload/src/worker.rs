@@ -51,11 +51,11 @@ impl ThreadTally {
 pub struct Worker<'a> {
     shared: &'a Shared<'a>,
     threads: &'a FileThreads,
-    /// By set.
+    /// A chooser for each set, in the order of the sets.
     choosers: Vec<Chooser>,
     random: Random,
     open: Option<(Taken, File)>,
-    /// The folder that it is in.
+    /// Number of the folder in which the thread works.
     inside: Option<u64>,
     buffer: Vec<u8>,
     tally: ThreadTally,
@@ -80,7 +80,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Until the time is over, or somebody failed.
+    /// Runs loops until the time is over or a thread failed.
     pub fn work(mut self) -> (ThreadTally, Option<Failure>) {
         self.shared.run.surroundings.thread_begins();
         let mut failure = None;
@@ -126,19 +126,19 @@ impl<'a> Worker<'a> {
         &loops[found.unwrap_or(0)]
     }
 
-    /// Not beyond the end.
+    /// Sleeps, but not beyond the end of the window.
     fn sleep(&self, time: Duration) {
         std::thread::sleep(
             time.min(self.shared.window.1.saturating_duration_since(Instant::now())),
         );
     }
 
-    /// Whether what ends now is counted.
+    /// Whether an operation that ends now is counted.
     fn counts(&self) -> bool {
         (self.shared.window.0..=self.shared.window.1).contains(&Instant::now())
     }
 
-    /// The file that is open is anybody's again.
+    /// Closes the open file, if any, and gives it back.
     fn put_down(&mut self) {
         if let Some((taken, file)) = self.open.take() {
             drop(file);
@@ -146,7 +146,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// False if there was nothing to work on.
+    /// Does one action. Returns false if there was nothing to work on.
     fn act(&mut self, act: FileAction) -> Result<bool, Failure> {
         match act {
             FileAction::Open { set, writes } => self.open(set, writes),
@@ -186,7 +186,7 @@ impl<'a> Worker<'a> {
             | FileAction::WriteWhole
             | FileAction::Fsync
             | FileAction::Close => {
-                // The description has it open wherever it is asked for.
+                // The description is checked: a file is open wherever one is needed.
                 let Some((taken, mut file)) = self.open.take() else { return Ok(false) };
                 let went = self.on_file(act, &taken, &mut file);
                 if matches!(act, FileAction::Close) {
@@ -218,7 +218,7 @@ impl<'a> Worker<'a> {
         Ok(value)
     }
 
-    /// The file of a set that the thread draws; alone: one that nobody has open.
+    /// Takes a file that the thread draws from a set. If `alone` is set, nobody may have it open.
     fn take(&mut self, set: usize, alone: bool) -> Option<Taken> {
         self.shared.books().take(set, alone, &mut self.choosers[set], &mut self.random)
     }
@@ -252,7 +252,7 @@ impl<'a> Worker<'a> {
         Ok(true)
     }
 
-    /// At a file's entry, or at its folder.
+    /// Reads the entry of a drawn file or, if `lists` is set, lists the file's folder.
     fn look(&mut self, set: usize, lists: bool) -> Result<bool, Failure> {
         let Some(taken) = self.take(set, false) else { return Ok(false) };
         if lists {
@@ -328,7 +328,7 @@ impl<'a> Worker<'a> {
                 number.map_or(Ok(()), |number| self.shared.run.surroundings.promised(number))?;
             }
             _ => {
-                // Its end is the file's, which nobody uses after this.
+                // Dropping the copy closes the file, which nobody uses after this.
                 let own =
                     file.try_clone().map_err(|e| format!("fsload: {}: {e}", path.display()))?;
                 self.timed(Operation::Close, path, |_, _| Ok((drop(own), 0)))?;
@@ -378,7 +378,7 @@ impl<'a> Worker<'a> {
         Ok(true)
     }
 
-    /// Another thread may be at it; then it is left to that one.
+    /// Replaces a file of a folder, unless another thread is writing it.
     fn replace_in(&mut self, folder: u64, set: usize, number: u32) -> Result<(), Failure> {
         let taken = self.shared.books().take_in_folder(set, folder, number, TakenFor::ToReplace);
         let Some(taken) = taken else { return Ok(()) };
@@ -386,7 +386,7 @@ impl<'a> Worker<'a> {
         self.replace(&taken, size).map(drop)
     }
 
-    /// All of it, under another name, and then renamed.
+    /// Writes a whole file under another name, and then renames it.
     fn replace(&mut self, taken: &Taken, size: u64) -> Result<bool, Failure> {
         self.take_back(taken)?;
         let key = self.shared.books().key(taken.set, taken.slot, true);
@@ -404,7 +404,8 @@ impl<'a> Worker<'a> {
     }
 }
 
-/// From its beginning; how much it was, twice.
+/// Reads a file from its beginning. Returns its size in bytes twice: as the result, and as the
+/// bytes to count.
 fn read_whole(file: &mut File, buffer: &mut [u8]) -> io::Result<(u64, u64)> {
     file.rewind()?;
     let mut size = 0;

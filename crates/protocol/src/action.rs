@@ -20,7 +20,8 @@ use disklab_units::{Bytes, Seed};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// Policies that choose by process id repeat after so many: divisible by 2, 3 and 4 copies.
+/// The period, in process ids, of policies that choose by process id; it is divisible by 2, 3 and 4
+/// copies.
 pub const PIDS: i32 = 12;
 
 /// All actions of a first process. The default is to do nothing.
@@ -38,9 +39,9 @@ impl Plan {
 
 /// A kind of action with its data.
 ///
-/// The first action that fails ends the plan. Of the rest, only those run that end what an earlier
-/// action started ([`Self::StopBackground`], [`Self::StopWitness`]). The rest of the plan is left
-/// out in the same way if a part of the background ends before the measurement.
+/// The first action that fails ends the plan. Of the remaining actions, only those are run that end
+/// what an earlier action started ([`Self::StopBackground`], [`Self::StopWitness`]). The rest of
+/// the plan is left out in the same way if a program of the background ends before the measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum Action {
@@ -79,31 +80,32 @@ pub enum Pids {
     /// Uses ids up until the next one is a multiple of [`PIDS`]. Kernels differ in how many
     /// threads they have started by then.
     Align,
-    /// Uses so many ids up.
+    /// Uses up this many ids.
     Consume(u32),
 }
 
-/// bcache in front of disks.
+/// Starts or ends bcache in front of disks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum Bcache {
-    /// Puts `cache` in front of `disks`: `/dev/bcache0` and so on are then in their place.
+    /// Puts `cache` in front of `disks`, which are then replaced by `/dev/bcache0` and so on.
     Start {
-        /// The command that makes both; without it they are found as they were left.
+        /// The command that makes both. Without it, disks and cache are used as an earlier action
+        /// left them.
         make: Option<Vec<String>>,
         disks: Vec<String>,
         cache: String,
     },
-    /// Ends all of it, so that it is found clean the next time.
+    /// Ends bcache on all disks, so that they are clean the next time.
     Stop,
 }
 
-/// Lets other programs have the disks, which were held until now (on a real machine).
+/// Lets other programs use the disks, which were reserved until now (on a real machine).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Release {}
 
-/// A program that is run to its end, which has to be a good one.
+/// A program that is run to its end, and that has to succeed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Program {
@@ -113,20 +115,21 @@ pub struct Program {
     pub command: Vec<String>,
 }
 
-/// Makes software RAID of empty disks, or of disks where it was.
+/// Makes software RAID of empty disks, or assembles it from disks that have it already.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StartRaid {
     pub command: Vec<String>,
 }
 
-/// Makes a pool of OpenZFS of empty disks, or finds it.
+/// Makes a pool of OpenZFS of empty disks, or imports the pool that they have.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StartPool {
-    /// Disks by their names in `/dev`, which get second nodes in `nodes`.
+    /// Names in `/dev` of the disks, which get second device nodes in `nodes`.
     pub disks: Vec<String>,
-    /// On a real machine a folder of the run's own: ZFS's threads look for nodes where all do.
+    /// The folder of the device nodes. On a real machine it is one of the run's own, because ZFS's
+    /// threads look up nodes from the root that all processes share.
     pub nodes: PathBuf,
     pub command: Vec<String>,
 }
@@ -138,14 +141,14 @@ pub struct Unmount {
     pub all: Vec<Side>,
 }
 
-/// Writes test files into [`crate::places::POOL`] (direct, 1 MiB at a time), and fragmented trees
-/// in turn with them.
+/// Writes test files into [`crate::places::POOL`] (with O_DIRECT, 1 MiB at a time), and fragmented
+/// trees in turn with them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WriteFiles {
     pub files: Vec<ZeroFile>,
     pub trees: Option<Trees>,
-    /// Files are filled with what this draws, and else with zeroes. Drives and filesystems that
+    /// Seed of the files' contents; without it, files are zeroes. Drives and filesystems that
     /// compress make zeroes free.
     pub contents: Option<Seed>,
 }
@@ -157,15 +160,17 @@ pub struct LayOutFsload {
     pub load: Fsload,
 }
 
-/// Makes files, folders and links below [`crate::places::ROOT`], which a program's start needs.
+/// Makes the files, folders and links below [`crate::places::ROOT`] that a program needs to start.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MakeEntries {
     pub all: Vec<StartupEntry>,
-    /// When each was changed on this machine, ns since 1970, which programs compare with what they
-    /// have noted: files then get the contents that this machine's files of these names have.
+    /// Times at which each entry was changed on this machine, in ns since 1970. Programs compare
+    /// them with times that they have noted. If given, files get the contents of this machine's
+    /// files of the same names.
     pub modified: Option<Vec<i64>>,
-    /// Seed of contents, as in [`WriteFiles::contents`], for files that this machine does not have.
+    /// Seed of the contents of files that this machine does not have, as in
+    /// [`WriteFiles::contents`].
     pub contents: Option<Seed>,
 }
 
@@ -174,20 +179,20 @@ pub struct MakeEntries {
 #[serde(deny_unknown_fields)]
 pub struct FirstSnapshot {
     pub tool: Tool,
-    /// The replica gets it too.
+    /// Whether the snapshot is sent to the replica too.
     pub replicated: bool,
 }
 
-/// Writes all that is dirty, and drops what of the disks is in memory.
+/// Writes all that is dirty, and drops cached data of the disks from memory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DropCaches {
-    /// A command that reads the measuring program again, so that this is not measured.
+    /// A command that reads the measuring program into memory again, so that this is not measured.
     pub reread: Option<Vec<String>>,
 }
 
-/// Reads one block every so many bytes of a file in [`crate::places::POOL`], past the page cache,
-/// so that the filesystem's metadata for it is in memory.
+/// Reads one block at regular intervals of a file in [`crate::places::POOL`], past the page cache,
+/// so that the filesystem's metadata of the file is in memory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WarmMetadata {
@@ -195,17 +200,19 @@ pub struct WarmMetadata {
     pub every: Bytes,
 }
 
-/// Looks for what was promised before a power cut, once the filesystem is mounted.
+/// Checks, once the filesystem is mounted, that everything that was promised before a power cut is
+/// there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CheckSurvival {
-    /// The witness's records, from 1 to this one.
+    /// The number of the last record of the witness that has to be there; so have all before it,
+    /// from 1.
     pub promised: u64,
-    /// Files that the file workload had fsynced, below [`crate::places::FSLOAD`].
+    /// Files below [`crate::places::FSLOAD`] that the file workload had fsynced.
     pub files: Vec<Promise>,
 }
 
-/// Starts to write records and to fsync each, by which a power cut is seen.
+/// Starts the witness of power cuts, which writes records and fsyncs each.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StartWitness {}
@@ -215,7 +222,7 @@ pub struct StartWitness {}
 #[serde(deny_unknown_fields)]
 pub struct StopWitness {}
 
-/// I/O priorities and weights of what is measured and of what runs beside it.
+/// I/O priorities and weights of the measured program and of the background.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SetPriorities {
@@ -224,7 +231,7 @@ pub struct SetPriorities {
 }
 
 impl SetPriorities {
-    /// Both, by the names of their cgroups.
+    /// Returns both priorities with the names of their cgroups.
     pub fn each(&self) -> [(&'static str, &Priority); 2] {
         [("measured", &self.measured), ("background", &self.background)]
     }
@@ -238,9 +245,9 @@ impl SetPriorities {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StartBackground {
-    /// They run for so long, in virtual ns, before the next action.
+    /// Time in virtual ns for which the programs run before the next action.
     pub lead_ns: u64,
-    /// Interval of sync(2), which writes all that is dirty, while they run.
+    /// Interval in virtual ns of sync(2), which writes all that is dirty, while the programs run.
     pub sync_every_ns: Option<u64>,
     pub processes: Vec<RepeatedProgram>,
     pub snapshots: Option<SnapshotSchedule>,
@@ -248,7 +255,7 @@ pub struct StartBackground {
     pub fsload: Option<BackgroundFsload>,
 }
 
-/// Ends the background. An error if a part of it had ended by itself.
+/// Ends the background. Fails if a program of the background had ended by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StopBackground {}
@@ -261,16 +268,16 @@ pub struct BackgroundFsload {
     pub seed: Seed,
 }
 
-/// A program that is started again whenever it has ended well.
+/// A program that is started again each time it has ended with success.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RepeatedProgram {
-    /// The program and its arguments. [`disklab_config::command::TREE`] in them stands for the
-    /// next tree each time.
+    /// The program and its arguments. At each start, [`disklab_config::command::TREE`] in them is
+    /// replaced by the next tree.
     pub command: Vec<String>,
-    /// So many times at most, if it takes a tree each time.
+    /// Largest number of starts, for a program that takes a tree at each start.
     pub trees: Option<u32>,
-    /// Before it is started again, in virtual ns.
+    /// Pause before the program is started again, in virtual ns.
     pub pause_ns: u64,
 }
 
@@ -278,22 +285,23 @@ pub struct RepeatedProgram {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum When {
-    /// Just before what is measured starts.
+    /// Just before the measured program starts.
     Before,
-    /// Just after it has ended.
+    /// Just after the measured program has ended.
     After,
 }
 
-/// Keeps files of sysfs in the record as they are now, where the kernel has them.
+/// Copies files of sysfs, as they are now, into the record. Files that the kernel lacks are left
+/// out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeepFiles {
     pub when: When,
-    /// A `*` stands for the names of any folders.
+    /// Paths of the files. A `*` stands for the name of any folder.
     pub patterns: Vec<String>,
 }
 
-/// Reports how full the filesystems are.
+/// Reports the used bytes of the filesystems.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReportSpace {
@@ -306,13 +314,13 @@ pub struct ReportSpace {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum SpaceOf {
-    /// A mount point, by statvfs(3).
+    /// A mount point; the used bytes are those of statvfs(3).
     Folder(String),
-    /// A dataset of OpenZFS, with its snapshots, which statvfs leaves out.
+    /// A dataset of OpenZFS; the used bytes include its snapshots, which statvfs leaves out.
     Dataset(String),
 }
 
-/// Checks that settings are still what they were set to: on a real machine others may change them.
+/// Checks that settings still have their values: on a real machine other programs may change them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CheckSettings {

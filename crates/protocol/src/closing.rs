@@ -1,9 +1,9 @@
 //! The closing record of a trial's disks, [`names::CLOSING`]: what each disk did, and proof that
 //! the guest finished.
 //!
-//! Two lines: one of JSON, and `sha256 <hex>`, the checksum of the first without its newline. The
-//! disk library writes both as its last act. A guest that crashed, was killed or wrote over its own
-//! memory leaves no such pair, and its trial does not count.
+//! The record has two lines: one of JSON, and `sha256 <hex>`, the checksum of the first without its
+//! newline. The disk library writes both as its last act. A guest that crashed, was killed or
+//! overwrote its own memory leaves no such pair, and its trial does not count.
 
 use crate::digest::sha256_hex;
 use crate::mark::MEASURED_PHASE;
@@ -28,12 +28,12 @@ pub struct Closing {
     /// The lab's name of each disk's device, in the order of the devices of each phase.
     #[serde(default)]
     pub devices: Vec<String>,
-    /// In the order they were begun.
+    /// The phases, in the order in which they began.
     pub phases: Vec<PhaseCounts>,
     /// SHA-256 of the unpacked trace, if one was written.
     #[serde(default)]
     pub trace_sha256: Option<String>,
-    /// The power cuts whose moment came, in order.
+    /// The power cuts whose moments the guest reached, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub power_cuts: Vec<PowerCut>,
 }
@@ -48,15 +48,15 @@ pub struct PowerCut {
     /// The number of the file workload's last note that had been fsynced.
     #[serde(default)]
     pub promised: u64,
-    /// Blocks of all disks that the media might have held otherwise.
+    /// Blocks of all disks of which the media may hold an older version.
     pub unsure: u64,
-    /// Unsure blocks that are not as they were last written.
+    /// Unsure blocks that do not have the contents that were written last.
     pub lost: u64,
-    /// Writes that were on their way to the disks.
+    /// Writes that the disks had received but not completed.
     pub on_the_way: u64,
 }
 
-/// A stretch of the guest's life, by name: [`MEASURED_PHASE`] is the one that a sample is made of.
+/// A named stretch of the guest's life. [`MEASURED_PHASE`] is the one from which a sample is made.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PhaseCounts {
     pub name: String,
@@ -64,8 +64,8 @@ pub struct PhaseCounts {
     pub begin: Nanos,
     #[serde(rename = "end_ns")]
     pub end: Nanos,
-    /// Reads that arrived in the phase after another read, over all disks in one order. `None`: not
-    /// counted.
+    /// Reads that arrived in the phase after another read, over all disks in one order. None if
+    /// they were not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_followers: Option<u64>,
     /// Read followers that went to another disk than the read before them.
@@ -74,11 +74,11 @@ pub struct PhaseCounts {
     pub devices: Vec<DeviceCounts>,
 }
 
-/// Counts of a disk in a phase. Fields that are `None` were not counted: the kernel's own counts of
+/// Counts of a disk in a phase. Fields that were not counted are `None`: the kernel's own counts of
 /// a real disk lack them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeviceCounts {
-    /// The guest kernel's name of the disk: `vda`.
+    /// Name of the disk in the guest's kernel, such as `vda`.
     pub name: String,
     pub reads: u64,
     pub writes: u64,
@@ -88,40 +88,41 @@ pub struct DeviceCounts {
     pub discards: u64,
     pub read_bytes: u64,
     pub write_bytes: u64,
-    /// How long at least one request was outstanding.
+    /// Time in ns in which at least one request was outstanding.
     #[serde(rename = "busy_ns")]
     pub busy: Nanos,
-    /// Sum over all requests, from submission to completion.
+    /// Sum over all requests of the time in ns from submission to completion.
     #[serde(rename = "wait_ns")]
     pub wait: Nanos,
-    /// Sum over all requests, from the start of service to completion.
+    /// Sum over all requests of the time in ns from the start of service to completion.
     #[serde(default, rename = "service_ns", skip_serializing_if = "Option::is_none")]
     pub service: Option<Nanos>,
-    /// Sum over all requests, ended or not: the time that each was at the disk within the phase.
-    /// Divided by the phase's length, it is the mean number of requests at the disk.
+    /// Sum over all requests, ended or not, of the time in ns that each was at the disk within the
+    /// phase. Divided by the phase's length, it is the mean number of requests at the disk.
     #[serde(default, rename = "depth_ns", skip_serializing_if = "Option::is_none")]
     pub depth: Option<Nanos>,
-    /// The most requests that were at the disk at one moment of the phase.
+    /// Largest number of requests that were at the disk at one moment of the phase.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<u32>,
     /// Reads and writes that arrived in the phase, except the disk's first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub followers: Option<u64>,
-    /// Followers that did not begin where the read or write before them, in order of arrival,
-    /// ended.
+    /// Followers that did not begin where the read or write before them ended, in order of arrival.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub apart: Option<u64>,
-    /// Sum over the followers: the distance from there, either way, in sectors of 512 bytes.
+    /// Sum over the followers of the distance between their begin and the end of the request before
+    /// them, in either direction, in sectors of 512 bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub apart_sectors: Option<u64>,
-    /// Counters of this kind of model alone (seeks, cache hits): see `disklab_disks::Counters`.
+    /// Counters that only this kind of model has (seeks, cache hits): see
+    /// `disklab_disks::Counters`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Value>,
 }
 
 impl Closing {
-    /// The phase that results are of: [`MEASURED_PHASE`], or all phases as if each had begun when
-    /// the one before it ended.
+    /// Returns the phase from which results are made: [`MEASURED_PHASE`], or all phases as if each
+    /// had begun when the one before it ended.
     pub fn measured(&self) -> Option<PhaseCounts> {
         if let Some(phase) = self.phase(MEASURED_PHASE) {
             return Some(phase.clone());
@@ -157,12 +158,12 @@ impl Closing {
 }
 
 impl PhaseCounts {
-    /// Zero when it ends before it begins.
+    /// Returns the length of the phase, or zero if it ends before it begins.
     pub fn length(&self) -> Nanos {
         Nanos(self.end.0.saturating_sub(self.begin.0))
     }
 
-    /// Both in one, under the first one's name.
+    /// Joins two phases under the name of the first one.
     fn followed_by(mut self, next: &Self) -> Self {
         self.end = Nanos(self.end.0.saturating_add(next.length().0));
         self.read_followers = both(self.read_followers, next.read_followers);
@@ -171,7 +172,8 @@ impl PhaseCounts {
         self
     }
 
-    /// The part of consecutive reads, 0 to 1, of which the second went to another disk.
+    /// Returns the part of consecutive pairs of reads, 0 to 1, of which the second read went to
+    /// another disk.
     pub fn switched(&self) -> Option<f64> {
         part(self.read_switches?, self.read_followers?)
     }
@@ -205,34 +207,35 @@ impl DeviceCounts {
         self.model = models.map(|(own, more)| combine(own, more, u64::saturating_add));
     }
 
-    /// All that ended in the phase.
+    /// Returns the number of requests that ended in the phase.
     pub fn requests(&self) -> u64 {
         [self.reads, self.writes, self.flushes, self.discards]
             .into_iter()
             .fold(0, u64::saturating_add)
     }
 
-    /// Mean from the start of service to completion.
+    /// Returns the mean time from the start of service to completion.
     pub fn mean_service(&self) -> Option<Nanos> {
         self.service?.0.checked_div(self.requests()).map(Nanos)
     }
 
-    /// Mean from submission to completion.
+    /// Returns the mean time from submission to completion.
     pub fn mean_wait(&self) -> Option<Nanos> {
         self.wait.0.checked_div(self.requests()).map(Nanos)
     }
 
-    /// Mean number of requests at the disk.
+    /// Returns the mean number of requests at the disk.
     pub fn mean_depth(&self, phase: &PhaseCounts) -> Option<f64> {
         Some(self.depth?.0 as f64 / phase.length().0 as f64).filter(|depth| depth.is_finite())
     }
 
-    /// The part of requests, 0 to 1, that did not begin where the one before ended.
+    /// Returns the part of requests, 0 to 1, that did not begin where the one before them ended.
     pub fn not_sequential(&self) -> Option<f64> {
         part(self.apart?, self.followers?)
     }
 
-    /// Mean distance in bytes from there to where requests began, the sequential ones included.
+    /// Returns the mean distance in bytes between the begin of a request and the end of the one
+    /// before it, over all requests, the sequential ones included.
     pub fn mean_distance(&self) -> Option<f64> {
         part(self.apart_sectors?, self.followers?).map(|sectors| sectors * 512.0)
     }
@@ -264,7 +267,7 @@ fn part(some: u64, all: u64) -> Option<f64> {
     (all > 0).then(|| some as f64 / all as f64)
 }
 
-/// Why a record does not prove that the guest finished.
+/// A reason why a record does not prove that the guest finished.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Incomplete {
     #[error("the guest did not finish: its disks left no closing record")]
@@ -292,7 +295,7 @@ pub enum Incomplete {
     Fault(String),
 }
 
-/// The fields before those of [`Closing`].
+/// The fields of the first line that precede those of [`Closing`].
 #[derive(Serialize, Deserialize)]
 struct Head {
     schema: u32,
@@ -315,7 +318,7 @@ pub fn parse(bytes: &[u8]) -> Result<Closing, Incomplete> {
     serde_json::from_slice(json).map_err(content)
 }
 
-/// The first line, once the second has vouched for it.
+/// Returns the first line if its checksum is that of the second.
 fn checked(bytes: &[u8]) -> Result<&[u8], Incomplete> {
     if bytes.is_empty() {
         return Err(Incomplete::Empty);

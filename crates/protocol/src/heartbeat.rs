@@ -1,10 +1,10 @@
-//! Signs of life of a guest, [`names::HEARTBEAT`]: one page that the guest writes and the program
-//! reads.
+//! Progress of a running guest, [`names::HEARTBEAT`]: one page that the guest writes and the
+//! program reads.
 //!
-//! The kernel stores virtual time there whenever it moves, the disk library the number of requests
-//! and whether they are being measured. There is no message and no lock. The first three words of
-//! the page, little-endian, are each stored whole: virtual ns since boot, requests completed, and 1
-//! once a phase has begun.
+//! The kernel stores the virtual time there whenever it moves, and the disk library the number of
+//! requests and whether they are being measured. There is no message and no lock. The first three
+//! words of the page, little-endian, are each stored whole: virtual ns since boot, requests
+//! completed, and 1 once a phase has begun.
 
 use crate::names;
 use disklab_files::TRIAL;
@@ -19,12 +19,12 @@ pub struct Heartbeat {
     pub now: u64,
     /// Requests that all disks have completed.
     pub requests: u64,
-    /// A phase of the trial has begun (and may be over).
+    /// Whether a phase of the trial has begun; it may be over.
     pub measured: bool,
 }
 
 impl Heartbeat {
-    /// Reads the heartbeat in a trial's folder; all is zero while the guest has not begun.
+    /// Reads the heartbeat in a trial's folder. All fields are zero while the guest has not begun.
     pub fn read(folder: &Path) -> io::Result<Self> {
         let mut words = [0; 24];
         disklab_files::open(&folder.join(names::HEARTBEAT), &TRIAL)?

@@ -1,4 +1,4 @@
-//! Everything that crosses between the program, the guest and the records.
+//! Formats of everything that the program, the guest and the records exchange.
 
 pub mod action;
 pub mod closing;

@@ -17,19 +17,20 @@ use std::path::{Path, PathBuf};
 pub struct GuestMachine {
     /// The build (`disklab_guest::BUILD`) of the program that wrote this.
     pub build: String,
-    /// All randomness of the guest comes from here: the kernel's random numbers, the disks'
-    /// starting angles.
+    /// The seed of all randomness of the guest: the kernel's random numbers, the disks' starting
+    /// angles.
     pub seed: Seed,
-    /// In the order of `/dev/vda`, `/dev/vdb`, ...
+    /// The disks, in the order of `/dev/vda`, `/dev/vdb`, ...
     pub disks: Vec<MachineDisk>,
-    /// The controller of the first disks, and their number.
+    /// The controller of the first disks, and the number of these disks.
     pub controller: Option<(Controller, usize)>,
-    /// The time of the machine around them. The models' links are already limited by its link.
+    /// Time that the host and its link add to requests. The models' links are already limited by
+    /// its link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<HostTime>,
-    /// Write every request to [`names::REQUESTS`](crate::names::REQUESTS).
+    /// Whether every request is written to [`names::REQUESTS`](crate::names::REQUESTS).
     pub trace: bool,
-    /// Save what the disks would hold after power cuts.
+    /// The power cuts after which the contents of the disks are saved.
     pub power_cuts: Option<PowerCutPlan>,
 }
 
@@ -39,9 +40,9 @@ pub struct GuestMachine {
 pub struct MachineDisk {
     /// The device's name in the lab, for the records.
     pub device: String,
-    /// The size that the guest sees, a whole number of 4096-byte blocks.
+    /// Size of the disk that the guest sees, a whole number of 4096-byte blocks.
     pub bytes: Bytes,
-    /// The whole disk, of which that is the beginning: seeks go by it.
+    /// Size of the whole disk, of which the guest sees the beginning: seek times depend on it.
     pub size: Bytes,
     pub model: Model,
     /// The file with its data, relative to the trial's folder or absolute.
@@ -53,15 +54,17 @@ pub struct MachineDisk {
 #[serde(deny_unknown_fields)]
 pub struct PowerCutPlan {
     pub cuts: u32,
-    /// Their moments are drawn from so many ns, which begin with the first phase, after its ramp.
+    /// Length in ns of the window from which the cuts' moments are drawn. It begins with the first
+    /// phase, after its ramp.
     pub length_ns: u64,
-    /// The disks answer flushes and do nothing.
+    /// Whether the disks answer flushes without writing anything.
     pub ignore_flushes: bool,
-    /// The folder of all cuts' disks ([`cut_images`]), relative to the trial's folder or absolute.
+    /// The folder of the disks' contents after all cuts ([`cut_images`]), relative to the trial's
+    /// folder or absolute.
     pub folder: PathBuf,
 }
 
-/// The folder of the disks of cut `number`, counted from 0.
+/// Returns the folder of the disks of cut `number`, counted from 0.
 pub fn cut_images(folder: &Path, number: usize) -> PathBuf {
     folder.join(format!("cut-{}", number + 1))
 }

@@ -1,4 +1,4 @@
-//! Marks: what the first process says of a trial to whoever counts its requests.
+//! Marks: messages of the first process about a trial to the part that counts its requests.
 //!
 //! In a guest they go to the disk library through a parameter of the kernel's driver, on this
 //! machine's own disks to the watch. Both keep them as text: in the trace of requests and in the
@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// The phase that a sample is made of.
+/// Name of the phase from which a sample is made.
 pub const MEASURED_PHASE: &str = "measure";
 
 /// A mark. [`Display`](fmt::Display) writes it as text, [`FromStr`] reads it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Mark {
-    /// A phase may begin: so many ns after the next request.
+    /// A phase may begin, `ramp_ns` ns after the next request.
     Begin { phase: String, ramp_ns: u64 },
     /// The phase has begun. Only the watch of this machine's disks makes it.
     Begun,
@@ -25,17 +25,17 @@ pub enum Mark {
     Fsynced(u64),
     /// The file workload's note of this number was fsynced.
     Promised(u64),
-    /// A remark for readers of the trace.
+    /// A remark for those who read the trace.
     Note(String),
 }
 
-/// The error for text that is no mark.
+/// The error for text that is not a mark.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a mark")]
 pub struct NotAMark(String);
 
 impl Mark {
-    /// The beginning of a phase, `ramp_ns` after the next request.
+    /// Returns the mark for a phase that begins `ramp_ns` ns after the next request.
     pub fn begin(phase: &str, ramp_ns: u64) -> Self {
         Self::Begin { phase: phase.to_owned(), ramp_ns }
     }

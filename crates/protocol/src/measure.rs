@@ -7,26 +7,27 @@ use disklab_config::startup::{StartupEntry, StartupThreads};
 use disklab_units::{Nanos, Seed};
 use serde::{Deserialize, Serialize};
 
-/// A measurement.
+/// A measurement, and what is measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measure {
     pub what: Measured,
     /// The phase's name in the records.
     pub phase: String,
-    /// Virtual ns after the first request in which nothing is counted.
+    /// Time in virtual ns after the first request in which nothing is counted.
     pub ramp_ns: u64,
-    /// Interval of sync(2), which writes all that is dirty, while it runs.
+    /// Interval in virtual ns of sync(2), which writes all that is dirty, while the measurement
+    /// runs.
     pub sync_every_ns: Option<u64>,
 }
 
-/// A load that runs until its rate is steady, by fio's criteria for that, or for as long as it may.
+/// A load that runs until its rate is steady by fio's criteria, or until its time limit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WarmUp {
-    /// The program and its arguments; it is ended.
+    /// The program and its arguments. The program is stopped at the end.
     pub command: Vec<String>,
-    /// Interval at which the requests that the disks finish are counted.
+    /// Interval in virtual ns at which completed requests are counted.
     pub every_ns: u64,
     pub limit_ns: u64,
 }
@@ -34,16 +35,16 @@ pub struct WarmUp {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub enum Measured {
-    /// The program and its arguments; it has to end well.
+    /// The program and its arguments. The program has to succeed.
     Program {
         command: Vec<String>,
-        /// The gate that tells when the program begins, if a background makes requests too. Without
-        /// it, all requests from the program's start to its end are the program's.
+        /// The gate that reports when the program begins, if a background makes requests too.
+        /// Without it, all requests from the program's start to its end are the program's.
         gate: Option<Gate>,
     },
-    /// A start-up, of which the time is taken; whatever becomes of it is a result.
+    /// A start-up, whose time is measured. Every outcome, a timeout or a failure too, is a result.
     Startup { way: StartupWay, limit_ns: u64 },
-    /// A program that needs data of a file by deadlines; whatever becomes of it is a result.
+    /// A program that needs data of a file by deadlines. Every outcome is a result.
     Player { player: Player, file: String, length: Nanos, seed: Seed },
     /// Phases, one after the other.
     Phases(Vec<PlannedPhase>),
@@ -53,12 +54,13 @@ pub enum Measured {
         seed: Seed,
         ramp: Nanos,
         length: Nanos,
-        /// Note each fsynced file and mark it for the disk library.
+        /// Whether each fsynced file is noted and marked for the disk library.
         notes: bool,
     },
 }
 
-/// The phase is announced when the program opens a file, and is over so long after that.
+/// A file that announces the phase: the phase begins when the program opens it, and ends after this
+/// length.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Gate {
@@ -66,46 +68,47 @@ pub struct Gate {
     pub length_ns: u64,
 }
 
-/// How something starts, from [`crate::places::ROOT`].
+/// The way in which a program is started, from [`crate::places::ROOT`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub enum StartupWay {
-    /// Its recorded steps, on the plan's entries.
+    /// Replays the recorded steps, on the plan's entries.
     Replay { entries: Vec<StartupEntry>, threads: StartupThreads },
-    /// The program itself, with that as its root.
+    /// Runs the program itself, with [`crate::places::ROOT`] as its root.
     Program {
         command: Vec<String>,
         entries: Vec<StartupEntry>,
-        /// `NAME=value`, beside what all have.
+        /// Variables of the environment, as `NAME=value`, in addition to those of all programs.
         environment: Vec<String>,
-        /// A program, with the host's files, that runs before it; empty: there is none.
+        /// A program that runs before it, with the host's files. Empty if there is none.
         server: Vec<String>,
     },
 }
 
-/// A phase of several; when it was over, and how, is a result.
+/// One phase of several. Its end, and whether it timed out, are results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlannedPhase {
     pub name: String,
-    /// All that is dirty is written before it, and what of the disks is in memory is dropped.
+    /// Whether all that is dirty is written before the phase, and cached data of the disks is
+    /// dropped.
     pub cold: bool,
-    /// Timeout of the phase; nothing after a phase that timed out is done.
+    /// Timeout of the phase in virtual ns. After a phase that timed out, no further phase is run.
     pub limit_ns: u64,
-    /// Virtual time that each system call takes while it is measured.
+    /// Virtual time in ns that each system call takes while the phase is measured.
     pub system_call_ns: u64,
     pub what: PhaseWork,
-    /// A fio that runs beside it from its begin to its end.
+    /// A fio that runs beside the phase, from its begin to its end.
     pub reader: Option<PhaseFio>,
 }
 
 impl PlannedPhase {
-    /// The fio that is measured, unless the phase measures something else.
+    /// Returns the fio that is measured, unless the phase measures something else.
     pub fn measured_fio(&self) -> Option<&PhaseFio> {
         if let PhaseWork::Fio(fio) = &self.what { Some(fio) } else { None }
     }
 
-    /// The fio that is measured and the reader, as far as the phase has them.
+    /// Returns the fio that is measured and the reader, if the phase has them.
     pub fn fios(&self) -> impl Iterator<Item = &PhaseFio> {
         self.measured_fio().into_iter().chain(&self.reader)
     }
@@ -117,9 +120,10 @@ impl PlannedPhase {
 pub enum PhaseWork {
     /// Jobs that end when all their bytes are done.
     Fio(PhaseFio),
-    /// A program and its arguments; it has to end well.
+    /// A program and its arguments. The program has to succeed.
     Program(Vec<String>),
-    /// The filesystem is unmounted before; then it gets its settings again.
+    /// An unmount and a mount: the filesystem is unmounted first, mounted, and then gets its
+    /// settings again.
     Remount { mount: Mount, settings: Vec<Setting> },
 }
 
@@ -131,11 +135,11 @@ pub struct PhaseFio {
     /// The program and its arguments.
     pub command: Vec<String>,
     pub jobs: u32,
-    /// How many of them wait for nobody else.
+    /// Number of jobs that do not wait for any other.
     pub first: u32,
-    /// The path of its report.
+    /// Path of the fio's report.
     pub report: String,
-    /// Files of [`crate::places::POOL`] that have to be there, with so many bytes at least: fio
-    /// makes what is missing, without a word.
+    /// Files that have to be in [`crate::places::POOL`] with at least these sizes: fio creates
+    /// missing files silently.
     pub files: Vec<ZeroFile>,
 }

@@ -18,8 +18,8 @@ pub const PLAN: &str = "plan.json";
 /// Every request of every disk (crate `disklab-trace`), while the guest runs and in trials of
 /// earlier versions.
 pub const REQUESTS: &str = "requests.trace";
-/// The same bytes in the form of RFC 1952, without a name or a time: the same trace gives the same
-/// file.
+/// The requests' trace, compressed as in RFC 1952 without a name or a time: equal traces give equal
+/// files.
 pub const REQUESTS_PACKED: &str = "requests.trace.gz";
 /// The closing record of the disk library. A trial is complete if its checksum is right.
 pub const CLOSING: &str = "disks.json";
@@ -31,23 +31,23 @@ pub const FIO: &str = "fio.json";
 pub const PHASES: &str = "phases.jsonl";
 /// The results of the file workload.
 pub const FSLOAD: &str = "fsload.json";
-/// The ranges of its files that a starting program read, in order.
+/// The ranges of its files that a program read while it started, in order.
 pub const PAGES: &str = "pages.txt";
 /// The guest's console.
 pub const CONSOLE: &str = "console.log";
-/// Virtual time and the number of requests so far.
+/// Virtual time and the number of completed requests.
 pub const HEARTBEAT: &str = "heartbeat";
 /// The state of the processes of a guest that hung. If the trial has a result all the same, the
 /// guest hung at its start and was started again.
 pub const STALLED: &str = "stalled.log";
-/// Marks, with what this machine's disks had done by then, one JSON object a line.
+/// Marks, each with the counts of this machine's disks at that moment, one JSON object a line.
 pub const MARKS: &str = "marks.jsonl";
-/// The account of a watch of this machine's disks. Without it, the watch did not end.
+/// The results of a watch of this machine's disks. If it is missing, the watch did not end.
 pub const WATCHED: &str = "watched.json";
 /// The state of this machine before and after a trial on its disks.
 pub const SURROUNDINGS: &str = "environment.json";
-/// The commands that the first process ran and the files that it wrote, one a line, as
-/// `run --on host --dry-run` prints them.
+/// The commands that the first process ran and the files that it wrote, one a line, in the form
+/// that `run --on host --dry-run` prints.
 pub const ACTIONS: &str = "actions.log";
-/// The description of a trial on a real machine for its first process; the program writes it.
+/// The description of a trial on a real machine, which the program writes for the first process.
 pub const HOST: &str = "host.json";

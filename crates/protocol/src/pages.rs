@@ -1,22 +1,22 @@
-//! Accesses of a starting program to its files: the lines of [`crate::names::PAGES`].
+//! Accesses of a program to its files while it starts: the lines of [`crate::names::PAGES`].
 //!
-//! `file INODE PATH` lines come first. Then, of the thread that the last `thread N` line names:
-//! `read INODE FROM END`, `map INODE FROM END`, `around INODE FROM END`, `look INODE`, `starts N`,
-//! `wakes N`, `waits N` or `waits any` for a process's end, and `ends`. Threads are numbered in the
-//! order in which they are started; the first is 0.
+//! `file INODE PATH` lines come first. The other lines are about the thread that the last `thread
+//! N` line names: `read INODE FROM END`, `map INODE FROM END`, `around INODE FROM END`, `look
+//! INODE`, `starts N`, `wakes N`, `waits N` or `waits any` for a process's end, and `ends`. Threads
+//! are numbered in the order in which they are started; the first is 0.
 
 use std::fmt;
 
-/// A line. [`Display`](fmt::Display) writes it, [`Self::read`] reads it.
+/// A line of the file. [`Display`](fmt::Display) writes it, [`Self::read`] reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageLine<'a> {
-    /// A file of the program's, by which later lines name it.
+    /// A file of the program. Later lines name it by its inode.
     File { inode: u64, path: &'a str },
     /// The thread of the lines that follow.
     Thread(u32),
     /// Bytes of a file were accessed.
     Access { how: PageAccess, inode: u64, from: u64, end: u64 },
-    /// A name was looked up of which nothing was in memory.
+    /// A name was looked up, and nothing of its file was in memory.
     Look { inode: u64 },
     /// The thread started this one.
     Starts(u32),
@@ -28,14 +28,14 @@ pub enum PageLine<'a> {
     Ends,
 }
 
-/// How pages of a file were accessed.
+/// The way in which pages of a file were accessed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageAccess {
-    /// By read(2).
+    /// The pages were read by read(2).
     Read,
-    /// In a mapping.
+    /// The pages were accessed in a mapping.
     Map,
-    /// In a mapping, and their neighbours were in memory.
+    /// The pages were accessed in a mapping while neighbouring pages were in memory.
     Around,
 }
 
@@ -63,7 +63,7 @@ impl fmt::Display for PageLine<'_> {
 }
 
 impl<'a> PageLine<'a> {
-    /// Reads a line; None if it makes no sense.
+    /// Reads a line. Returns None if it is malformed.
     pub fn read(line: &'a str) -> Option<Self> {
         let words: Vec<&str> = line.splitn(3, ' ').collect();
         Some(match words[..] {

@@ -1,11 +1,11 @@
-//! Commands as a shell wants them.
+//! Commands quoted for a shell.
 
-/// Returns a command's words, quoted where a shell needs that.
+/// Returns a command's words, quoted where a shell needs it.
 pub fn command(words: &[String]) -> String {
     words.iter().map(|word| self::word(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns one word, quoted if a shell needs that. `shlex` alone would quote `=`, `,` and `%` too.
+/// Returns one word, quoted if a shell needs it. `shlex` alone would quote `=`, `,` and `%` too.
 pub fn word(word: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=/.,:+@%".contains(letter);
     if !word.is_empty() && word.chars().all(plain) {

@@ -1,18 +1,19 @@
-//! Snapshots again and again, and the commands of btrfs and ZFS that take, send and delete them.
+//! Snapshots at regular intervals, and the commands of btrfs and ZFS that take, send and delete
+//! them.
 
 use crate::places::{POOL, REPLICA, Side};
 use serde::{Deserialize, Serialize};
 
-/// Snapshots of [`POOL`], again and again.
+/// A schedule of snapshots of [`POOL`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SnapshotSchedule {
     pub tool: Tool,
-    /// Interval between snapshots.
+    /// Interval between snapshots, in virtual ns.
     pub every_ns: u64,
-    /// So many stay.
+    /// Number of snapshots that are kept.
     pub keep: u32,
-    /// Interval at which all that [`REPLICA`] does not have is sent there.
+    /// Interval in virtual ns at which everything that [`REPLICA`] lacks is sent there.
     pub replicate_every_ns: Option<u64>,
 }
 
@@ -23,9 +24,9 @@ pub const FOLDER: &str = "/mnt/pool/.snapshots";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum Tool {
-    /// Subvolumes, in [`FOLDER`].
+    /// Subvolumes in [`FOLDER`].
     Btrfs,
-    /// Snapshots of the dataset `data` of [`POOL`], and `copy`, the replica's dataset.
+    /// Snapshots of the dataset `data` of [`POOL`]. `copy` is the dataset of the replica.
     Zfs { data: String, copy: String },
 }
 
@@ -64,12 +65,12 @@ impl Tool {
     pub fn receive(&self) -> Vec<String> {
         match self {
             Self::Btrfs => command("btrfs receive -q", REPLICA),
-            // Nothing is to look at it while it changes.
+            // Without a mount, nobody looks at the copy while it changes.
             Self::Zfs { copy, .. } => command("zfs receive -u", copy),
         }
     }
 
-    /// Lists what was deleted and has space that was not given back yet.
+    /// Lists deleted snapshots whose space is not free yet.
     pub fn uncleaned(&self, side: Side) -> Vec<String> {
         match self {
             Self::Btrfs => command("btrfs subvolume list -d", side.folder()),
@@ -81,8 +82,8 @@ impl Tool {
         }
     }
 
-    /// Counts the snapshots in the output of [`Self::uncleaned`]. ZFS prints bytes, not snapshots:
-    /// all of them count for one.
+    /// Counts the snapshots in the output of [`Self::uncleaned`]. ZFS prints bytes instead of
+    /// snapshots: any number of them counts as one.
     pub fn count(&self, said: &str) -> u64 {
         match self {
             Self::Btrfs => said.lines().count() as u64,
@@ -90,13 +91,14 @@ impl Tool {
         }
     }
 
-    /// Lists ZFS's snapshots; those of btrfs are the names in [`Self::place`].
+    /// Lists ZFS's snapshots. btrfs needs no command: the names in [`Self::place`] are its
+    /// snapshots.
     pub fn list(&self, side: Side) -> Option<Vec<String>> {
         (*self != Self::Btrfs)
             .then(|| command("zfs list -H -o name -t snapshot -d 1", self.place(side)))
     }
 
-    /// The folder of btrfs, or the dataset of ZFS, that has the snapshots of a side.
+    /// Returns the folder of btrfs, or the dataset of ZFS, that has the snapshots of a side.
     pub fn place(&self, side: Side) -> &str {
         match (self, side) {
             (Self::Btrfs, Side::Pool) => FOLDER,

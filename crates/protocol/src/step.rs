@@ -10,14 +10,14 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "lowercase")]
 pub enum Step {
-    /// A file of sysfs was written, and says this since.
+    /// A value was written to a file of sysfs, which then read `says`.
     Set { path: String, value: String, says: String },
-    /// This machine's kernel does not offer a choice that the trial is about.
+    /// This machine's kernel lacks a choice that the trial is about.
     Lacking { path: String, value: String, has: String },
     /// A filesystem was mounted.
     Mounted {
         filesystem: String,
-        /// Records of older programs do not have it.
+        /// Duration of the mount in virtual ns. Records of older programs lack this field.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         took_ns: Option<u64>,
     },
@@ -25,55 +25,56 @@ pub enum Step {
     Unmounted,
     /// A test file was written.
     Written { file: String, bytes: Bytes },
-    /// Fragmented trees were written. Extents are of all files, as the filesystem reports them.
+    /// Fragmented trees were written. `extents` counts the extents of all files, as the filesystem
+    /// reports them.
     Scattered { fragments: u64, extents: u64 },
     /// The file workload's files were laid out.
     #[serde(rename = "laid out")]
     LaidOut { files: u64, bytes: u64 },
-    /// Files, folders and links of a program that starts were made.
+    /// The files, folders and links that a program needs to start were made.
     Entries { made: u64 },
-    /// Dropping what of the disks is in memory; `error` says why it was not dropped.
+    /// Cached data of the disks was dropped from memory; `error` says why it was not.
     Caches { dropped: bool, error: Option<String> },
-    /// Blocks of a file were read, for the filesystem's metadata.
+    /// Blocks of a file were read, so that the filesystem's metadata is in memory.
     Touched { file: String, blocks: u64 },
-    /// All that was promised before a power cut is there.
+    /// Everything that was promised before a power cut was found.
     Found { records: u64, files: u64 },
     /// The witness of power cuts has ended.
     Witnessed { records: u64 },
-    /// bcache is in front of disks.
+    /// bcache was put in front of disks.
     Cached { disks: Vec<String>, cache: String, states: Vec<String> },
-    /// bcache has ended.
+    /// bcache was ended.
     Uncached,
-    /// md has made a device; the words are those of `/proc/mdstat`.
+    /// md made a device; `says` is its text in `/proc/mdstat`.
     Joined { says: String },
-    /// The contents of a file of sysfs at a moment.
+    /// The contents of a file of sysfs were copied at a moment of the trial.
     Kept { when: When, path: PathBuf, says: String },
-    /// How full the filesystems are.
+    /// The used bytes of the filesystems were read.
     Space { used: SpaceUsed },
-    /// The load ran until its rate was steady, or for as long as it might.
+    /// The load of the warm-up ran until its rate was steady, or until its time limit.
     Warmed {
         steady: bool,
         took_ns: u64,
         every_ns: u64,
-        /// How far a sample of the last window was off their mean, and how much their line rose or
-        /// fell, per cent of the mean.
+        /// Largest difference between a sample of the last window and the window's mean, and rise
+        /// or fall of the line through its samples, both in per cent of the mean.
         off_percent: f64,
         rise_percent: f64,
-        /// Requests a second of each sample.
+        /// Requests per second in each sample.
         rates: Vec<f64>,
     },
     /// A program of the background has ended.
     Background {
         command: Vec<String>,
-        /// How many times it ran to its end.
+        /// Number of times that the program ran to its end.
         passes: u32,
         ran_ns: u64,
         status: String,
-        /// The first process ended it.
+        /// Whether the first process ended the program.
         stopped: bool,
         said: String,
     },
-    /// The measured file workload's files are as they were written.
+    /// The files of the measured file workload were compared, and are as they were written.
     Fsload { files_as_written: u64, bytes: u64 },
     /// The file workload of the background has ended, and its files are as they were written.
     #[serde(rename = "background fsload")]
@@ -109,7 +110,7 @@ pub enum Step {
     },
 }
 
-/// How a program ended.
+/// The way in which a program ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramEnd {
     pub command: Vec<String>,
@@ -118,26 +119,27 @@ pub struct ProgramEnd {
     pub said: String,
 }
 
-/// Writes the step's line, without its end.
+/// Writes the step's line, without the newline.
 impl fmt::Display for Step {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // As a value, whose keys are sorted.
+        // The keys of a `Value` are sorted.
         write!(out, "{}", serde_json::to_value(self).map_err(|_| fmt::Error)?)
     }
 }
 
 impl Step {
-    /// Returns a line's step, unless the line was cut off or is of another program's version.
+    /// Returns the step of a line. Returns None if the line was cut off or another version of the
+    /// program wrote it.
     pub fn read(line: &str) -> Option<Self> {
         serde_json::from_str(line).ok()
     }
 
-    /// Returns the steps of a trial, in order, without lines that [`Self::read`] does not know.
+    /// Returns the steps of a trial, in order. Lines that [`Self::read`] cannot read are left out.
     pub fn read_all(text: &[u8]) -> Vec<Self> {
         String::from_utf8_lossy(text).lines().filter_map(Self::read).collect()
     }
 
-    /// The step's name, as it is in its line.
+    /// Returns the step's name, as it is in its line.
     pub fn name(&self) -> String {
         let value = serde_json::to_value(self).unwrap_or_default();
         value["step"].as_str().unwrap_or_default().to_owned()
@@ -149,9 +151,9 @@ impl Step {
 #[serde(deny_unknown_fields)]
 pub struct PhaseEnd {
     pub phase: String,
-    /// From its begin until it was done, in virtual ns.
+    /// Time from the phase's begin until it was done, in virtual ns.
     pub took_ns: u64,
-    /// The phase timed out then.
+    /// Whether the phase timed out, after `took_ns`.
     #[serde(rename = "given_up")]
     pub timed_out: bool,
 }
@@ -161,72 +163,74 @@ pub struct PhaseEnd {
 #[serde(deny_unknown_fields)]
 pub struct PhaseAccount {
     pub phase: String,
-    /// The end of what its program said.
+    /// The end of the program's output.
     pub said: String,
-    /// fio's report, if the phase was one of fio's.
+    /// fio's report, if the phase ran fio.
     pub fio: Option<String>,
-    /// The report of its reader.
+    /// fio's report of the reader, if the phase had one.
     pub reader: Option<String>,
 }
 
-/// Frames of a program that needs data by deadlines, in virtual ns.
+/// Counts of the frames of a program that needs data by deadlines. Times are in virtual ns.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlayerSummary {
-    /// From its start until the first frame could be shown. None: it never could.
+    /// Time from the program's start until the first frame could be shown. None if it never could.
     pub first_frame_ns: Option<u64>,
-    /// How many were due in the time that it played.
+    /// Number of frames that were due while the program played.
     pub due: u64,
-    /// Shown after their time.
+    /// Number of frames that were shown after their time.
     pub late: u64,
-    /// Their data came when the next was due already, or never.
+    /// Number of frames whose data came when the next frame was due already, or never.
     pub lost: u64,
-    /// For how long one was shown beyond its own time.
+    /// Longest time for which a frame was shown beyond its own time.
     pub longest_stall_ns: u64,
 }
 
 /// The outcome of one snapshot. Times are virtual ns from the beginning of the schedule.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
-    /// Its name: which of those that were due it is, from 1. 0 is the one that was there to begin
-    /// with.
+    /// The snapshot's name: its number among the snapshots that were due, from 1. The snapshot that
+    /// is taken before the schedule begins is 0.
     pub number: u64,
     pub due_ns: u64,
-    /// When the program that takes it was started, and when it had ended.
+    /// Times at which the program that takes the snapshot was started and had ended.
     pub begun_ns: u64,
     pub there_ns: u64,
-    /// When the replica had it.
+    /// Time at which the replica had the snapshot.
     pub replicated_ns: Option<u64>,
-    /// When it was deleted; its space is given back later.
+    /// Time at which the snapshot was deleted. Its space becomes free later.
     pub deleted_ns: Option<u64>,
 }
 
-/// All snapshots of a trial together.
+/// Counts of all snapshots of a trial. Times are in virtual ns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SnapshotSummary {
-    /// From the beginning until it was told to stop: what was not done by then does not count.
+    /// Time from the beginning of the schedule until it was stopped. Snapshots that were not done
+    /// by then do not count.
     pub ran_ns: u64,
     pub due: u64,
     pub taken: u64,
-    /// From when one was due until it was there.
+    /// Mean time from the moment at which a snapshot was due until it was there.
     pub mean_delay_ns: u64,
     pub longest_delay_ns: u64,
     pub deleted: u64,
-    /// Deleted in the end, with space that was not given back yet: of the pool, and of the replica.
+    /// Snapshots that were deleted but whose space was not free at the end, on the pool and on the
+    /// replica.
     pub uncleaned: u64,
     pub uncleaned_on_replica: u64,
     pub replication: Option<ReplicationSummary>,
 }
 
-/// Replications of a trial's snapshots.
+/// Counts of the replications of a trial's snapshots. Times are in virtual ns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplicationSummary {
     pub due: u64,
-    /// Replications that had sent all that was there when they began.
+    /// Replications that sent everything that was there when they began.
     pub done: u64,
     pub replicated: u64,
     /// Snapshots that were deleted before they could be sent.
     pub lost: u64,
-    /// From when a snapshot was there until the replica had it.
+    /// Mean time from when a snapshot was there until the replica had it.
     pub mean_lag_ns: u64,
     pub longest_lag_ns: u64,
 }
@@ -243,7 +247,7 @@ pub struct SpaceUsed {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StartupEnd {
-    /// The start took this time.
+    /// The program was ready after this time.
     After { ns: u64 },
     /// The start timed out after this time.
     NotWithin { ns: u64 },
@@ -255,7 +259,7 @@ pub enum StartupEnd {
 mod tests {
     use super::*;
 
-    /// Lines of records, which have to be read and written the same for ever.
+    /// Checks lines of records, which have to be read and written unchanged by all versions.
     #[test]
     fn lines_are_read_and_written_the_same() {
         let lines = [

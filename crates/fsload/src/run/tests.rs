@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// A load with one set of this kind, and threads of this loop.
+/// Returns a load with one set of this kind, and threads of this loop.
 pub fn load(files: &str, steps: &str) -> Fsload {
     let text = format!(
         "summary = \"?\"\n[fsload]\n[[fsload.files]]\nname = \"files\"\n{files}\n\
@@ -72,7 +72,7 @@ struct Nothing;
 
 impl Surroundings for Nothing {}
 
-/// A file that holds something.
+/// Returns the path of a file that is not empty.
 fn some_file(folder: &Path) -> PathBuf {
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -95,7 +95,8 @@ fn every_operation_is_done_and_accounted_for() {
         .map(|operation| operation.as_str())
         .filter(|name| *name != "make folder")
         .collect();
-    // An fsync on this machine's disk takes as long as others let it: a loop needs several.
+    // An fsync on this machine's disk takes longer if other programs use the disk: a loop needs
+    // several.
     let tries = [200, 2000, 20_000].map(Duration::from_millis);
     let mut names: Vec<String> = Vec::new();
     let runs = tries.into_iter().map(|length| done_within(length, &load(FILES, MAIL), &Nothing));
