@@ -7,9 +7,9 @@ use disklab_results::integrity;
 /// Reads `data` as a format of others' results, and checks whether the result can be true.
 pub fn foreign(name: &str, data: &[u8]) {
     let format = FORMATS.iter().find(|format| format.name == name).expect("a format of that name");
-    // The file beside it is the same one: formats of several files read it again.
+    // Formats of several files read a second one beside the first: it is the same data here.
     let beside = |_: &str| Some(data.to_vec());
-    // Some formats need certain names.
+    // Some formats require certain names.
     let path = match name {
         "fio logs" => "folder/a_lat.1.log",
         "btrfs read policy benchmarks" => "folder/defrag_on_policy_pid_fio_randread_4k_qd1_fio.txt",

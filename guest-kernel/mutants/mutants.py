@@ -31,8 +31,8 @@ SEED = 30
 DRAWN = 20
 VOLUMES = "fs/btrfs/volumes.c"
 
-# Each: a function of volumes.c, a line of it, and what the line becomes. A mutation that can decide
-# nothing else than before is not among them; NOT_DRAWN says which those are, and why.
+# Each entry has a function of volumes.c, a line of it, and what the line becomes. Mutations that
+# cannot change any decision are left out; NOT_DRAWN lists them, and why.
 RR, DEVID, LIVE = "btrfs_read_rr", "btrfs_read_preferred", "find_live_mirror"
 MUTATIONS = [
     (DEVID, "device->devid == READ_ONCE", "device->devid != READ_ONCE"),
@@ -79,10 +79,10 @@ NOT_DRAWN = {
     "`default:` of the switch": "no value of read_policy leads there",
 }
 
-# How the remarks of compare begin that tell of disks used otherwise.
+# Beginnings of the remarks of compare that report a different use of the disks.
 REMARKS = ("other disks served the reads", "the disks had other requests")
 
-# The settings of trees that are measured under md, which chooses its mirrors itself.
+# Settings of trees that are measured under md, which chooses its mirrors itself.
 MD = ["array=hdd-md-raid1-ext4"]
 
 # One tree of each kind that has to come out worse: its name, a file, a text of it and what that
@@ -102,7 +102,7 @@ BROKEN = [
 
 
 def run(*command, cwd=None, log=None, check=True):
-    """Runs a command quietly; its output is shown if it fails."""
+    """Runs a command quietly. Its output is shown if it fails."""
     done = subprocess.run([str(word) for word in command], cwd=cwd, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if log:
@@ -114,7 +114,7 @@ def run(*command, cwd=None, log=None, check=True):
 
 
 class Tree:
-    """A kernel's source with disklab's insertions, and its objects."""
+    """Holds a kernel's source with disklab's insertions, and its objects."""
 
     def __init__(self, work, jobs):
         self.source, self.objects, self.jobs = work / "source", work / "objects", jobs
@@ -147,7 +147,7 @@ class Tree:
                    log=self.work / "make.log", check=check)
 
     def build(self, name, version):
-        """Compiles what changed; returns the folder of a kernel that disklab opens."""
+        """Compiles what changed. Returns the folder of a kernel that disklab opens."""
         self.make("linux")
         folder = self.work / "kernels" / name
         folder.mkdir(parents=True, exist_ok=True)
@@ -165,7 +165,7 @@ class Tree:
 
 
 def function(text, name):
-    """The start and end of a C function in `text`."""
+    """Returns the start and end of a C function in `text`."""
     found = re.search(rf"^(static )?int {name}\([^;{{]*\)\n{{\n", text, re.M)
     return found.start(), text.index("\n}\n", found.start()) + 3
 
@@ -199,8 +199,9 @@ class Bench:
         return out
 
     def judge(self, before, after):
-        """Returns the cells by their verdict, those of which compare remarks that the disks were
-        used otherwise, and how many of how many trials have other requests."""
+        """Returns the cells by verdict, the cells of which compare remarks that the disks were used
+        otherwise, the number of trials whose requests differ, and the number of trials.
+        """
         told = run(self.program, "compare", before, after, "--metric", "iops", "--json",
                    check=False).stdout
         cells = json.loads(told[told.index("{"):])["cells"]
@@ -217,7 +218,7 @@ class Bench:
 
 
 def change(cells):
-    """The largest change among cells, as compare gives it."""
+    """Returns the largest change among cells, in the words of compare."""
     changes = [cell["change"]["percent"] for cell in cells if cell["change"] is not None]
     return f"{max(changes, key=abs):+.0f} %" if changes else "failed"
 
@@ -271,7 +272,7 @@ def main():
                 for word in ("worse", "better", "different") if word in verdicts]
         rest = [f"{len(cells)} {word}" for word, cells in sorted(verdicts.items())
                 if word not in ("worse", "better", "different")]
-        # A broken tree has to be worse; a mutant has to be seen.
+        # A broken tree has to be worse. A mutant only has to be seen.
         seen = "worse" in verdicts if number.startswith("broken") else bool(told or moved)
         unseen += not seen
         mark = "" if seen else "**not seen** "

@@ -1,7 +1,7 @@
-"""10,000 trials that take no time, through all that a sweep has: plan, Ray, parts that come back,
-the record.
+"""Measures 10,000 trials that take no time, through everything that a sweep has: plan, Ray, parts
+that come back, the record.
 
-What a node does is not measured: it answers with a record as small as one can be.
+The work of a node is not measured: each node answers with the smallest possible record.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ array = ["single-constant"]
 workload = ["smoke-randread"]
 "workload.iodepth" = {{ linear = [1, {DEPTHS}], steps = {DEPTHS} }}
 """
-# What a manifest has of each trial, and a plan by what name.
+# The lists of trials in a manifest, each with its key in a plan.
 LISTED = {"trials": "id", "keys": "key"}
 OUTPUTS = ("disks.json", "fio.json", "guest.jsonl", "requests.trace.gz")
 
 
 def sweep(folder: Path) -> dict[str, float]:
-    """In a session of Ray's that is there."""
+    """Sweeps the empty trials, in a running session of Ray."""
     suite = folder / "empty.toml"
     suite.write_text(SUITE)
     begun = time.monotonic()
@@ -52,7 +52,7 @@ def sweep(folder: Path) -> dict[str, float]:
     planned = time.monotonic()
     gatherer = Gatherer(question, folder / "empty", False)
     try:
-        # In the words of the record's own manifest.
+        # The part's manifest repeats the text of the record's own.
         manifest = (gatherer.record / "manifest.toml").read_text()
         for name in LISTED:
             manifest = re.sub(
@@ -61,7 +61,7 @@ def sweep(folder: Path) -> dict[str, float]:
         table = {trial["key"]: (at, trial) for at, trial in enumerate(plan["trials"])}
         known = ray.put((manifest, table))
 
-        # A worker asks for it once: a node does not do that either.
+        # A worker fetches it only once, as a node does.
         here: list[Any] = []
 
         def work(order: dict[str, Any]) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def sweep(folder: Path) -> dict[str, float]:
 
 
 class Measured(Sweep):
-    """And what its processes have in memory, in MiB, after each part."""
+    """Sweeps, and notes the memory of driver and gatherer, in MiB, after each part."""
 
     memory: list[tuple[int, int]]
 
@@ -109,7 +109,9 @@ class Measured(Sweep):
 
 
 def own_memory(process: int | str) -> int:
-    """Without what it shares with others, such as Ray's store."""
+    """Returns the memory of a process in MiB, without the memory that it shares, such as Ray's
+    store.
+    """
     for line in Path(f"/proc/{process}/status").read_text().splitlines():
         if line.startswith("RssAnon:"):
             return int(line.split()[1]) >> 10
@@ -117,7 +119,7 @@ def own_memory(process: int | str) -> int:
 
 
 def part(manifest: str, table: dict[str, tuple[int, dict[str, Any]]], keys: list[str]) -> bytes:
-    """A packed record of some trials."""
+    """Returns a packed record of some trials."""
     trials = sorted((table[key] for key in keys), key=lambda trial: trial[0])
     text = manifest
     for name, key in LISTED.items():
@@ -140,7 +142,7 @@ def part(manifest: str, table: dict[str, tuple[int, dict[str, Any]]], keys: list
 
 
 def line(trial: dict[str, Any], outputs: dict[str, str]) -> dict[str, Any]:
-    """Of `trials.jsonl`."""
+    """Returns a line of `trials.jsonl`."""
     return {
         "schema": 1,
         "trial": trial["id"],

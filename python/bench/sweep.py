@@ -1,7 +1,8 @@
-"""What a cluster costs: `cargo xtask bench sweep`.
+"""Measures the cost of a cluster: `cargo xtask bench sweep`.
 
-10,000 trials that do nothing, and the memory of driver and gatherer meanwhile; the overhead of Ray
-beside runs without it, for trials of about 5 s.
+The bench measures the time of 10,000 trials that do nothing, and the memory of driver and gatherer
+meanwhile. It also measures the overhead of Ray, compared with runs without it, for trials of about
+5 s.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import ray
 import disklab
 from disklab import program
 
-# Of a trial, without Ray.
+# Time of a trial without Ray, in ms.
 TAKES_MS = 5000
 TRY = "60s"
 LONG = """\
@@ -44,7 +45,7 @@ def main() -> None:
     arguments.add_argument("--seeds", type=int, default=20)
     asked = arguments.parse_args()
     ray.init(num_cpus=os.cpu_count(), include_dashboard=False, log_to_driver=False)
-    # Beside the environment: what a killed one leaves is in nobody's work tree.
+    # The folder is beside the environment, so that a killed bench leaves nothing in a work tree.
     with tempfile.TemporaryDirectory(dir=Path(sys.prefix).parent) as folder:
         measured = {
             **empty.sweep(Path(folder)),
@@ -55,10 +56,11 @@ def main() -> None:
 
 
 def overhead(folder: Path, seeds: int) -> dict[str, float]:
-    """Without Ray, with it, and without it again."""
+    """Measures the overhead of Ray: the suite runs without Ray, with it, and without it again."""
     suite = folder / "long.toml"
     suite.write_text(LONG.format(seeds=seeds, runtime=TRY))
-    # Kernel and disks are there when it counts, and how fast this machine is is known.
+    # This run prepares kernel and disks before the measurement, and shows the speed of this
+    # machine.
     tried = disklab.sweep(suite, seeds=1, out=folder / "tried") / "trials.jsonl"
     took = [json.loads(line)["wall_ms"] for line in tried.read_text().splitlines()]
     runtime = round(int(TRY.removesuffix("s")) * TAKES_MS * len(took) / sum(took))
@@ -76,7 +78,7 @@ def overhead(folder: Path, seeds: int) -> dict[str, float]:
 
 
 def parquet(folder: Path) -> dict[str, float]:
-    """Every request of the trials that Ray's nodes ran."""
+    """Measures the export and reading of every request of the trials that Ray's nodes ran."""
     tables = folder / "tables"
     program.ask(["export", folder / "there", "-o", tables, "--table", "traces"])
     rows = 0

@@ -1,4 +1,4 @@
-"""A record made here without a cluster, and clusters of several nodes on this machine, each with a
+"""Makes a record here without a cluster, and clusters of several nodes on this machine, each with a
 cache of its own.
 """
 
@@ -32,20 +32,22 @@ workload = ["smoke-randread"]
 policy = ["pid", "round-robin:4k"]
 """
 TRIALS = 24
-# That a node was killed is seen in seconds.
+# With this setting, Ray notices within seconds that a node was killed.
 SOON = {"health_check_period_ms": 500}
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 
 
 def skip_without_root(why: str) -> NoReturn:
-    """What root can do on any Linux; a failure where that may not be left out."""
+    """Skips a test of something that root can do on any Linux. Fails where such tests may not be
+    skipped.
+    """
     assert not os.environ.get("DISKLAB_NEED_ROOT"), why
     pytest.skip(why)
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _kernel() -> None:
-    """Without a guest kernel there is nothing to run."""
+    """Skips all tests if there is no guest kernel."""
     try:
         program.ask(["kernel", "path"])
     except program.Error as error:
@@ -63,13 +65,13 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def here(suite: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the sweep leaves on one machine without Ray."""
+    """Returns the record of the sweep on one machine without Ray."""
     return disklab.sweep(suite, out=tmp_path_factory.mktemp("here") / "record")
 
 
 @contextlib.contextmanager
 def mounted(folder: Path, size: str) -> Iterator[Path]:
-    """A filesystem of that size."""
+    """Mounts a filesystem of this size."""
     folder.mkdir()
     done = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", f"size={size}", "none", folder],
@@ -81,12 +83,12 @@ def mounted(folder: Path, size: str) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        # A node that was just told to end may have it open still.
+        # A node that was just stopped may still have it open.
         subprocess.run(["umount", "--lazy", folder], check=True)
 
 
 class Nodes:
-    """A cluster whose head runs nothing; nodes are added with what a test wants of them."""
+    """A cluster whose head runs nothing. Tests add nodes with the environment that they need."""
 
     def __init__(self, folder: Path) -> None:
         from ray.cluster_utils import Cluster
@@ -105,7 +107,7 @@ class Nodes:
         return self._cluster.add_node(num_cpus=1, env_vars=variables, **_frugal())
 
     def wait_for_work(self, name: str) -> None:
-        """Until a batch has just begun there."""
+        """Waits until a batch has just begun on this node."""
         trials = self._folder / name / "disklab" / "trials"
         before = set(trials.glob("*"))
         until = time.monotonic() + 60
@@ -114,7 +116,7 @@ class Nodes:
             time.sleep(0.01)
 
     def kill(self, node: Any) -> None:
-        """With all that runs there, as a machine that is switched off."""
+        """Kills a node with all its processes, as if the machine were switched off."""
         import psutil
 
         (raylet,) = node.all_processes["raylet"]
@@ -128,19 +130,19 @@ class Nodes:
 
     def clear(self) -> None:
         for node in list(self._cluster.worker_nodes):
-            # So that it takes leave, and is not taken for one that is there.
+            # The removal is graceful, so that the cluster does not count the node as alive.
             self._cluster.remove_node(node)
 
     @contextlib.contextmanager
     def occupied(self, node: Any) -> Iterator[Callable[[], None]]:
-        """Its processor has something else to do until it is let go. Sweeps meanwhile are this
-        process's.
+        """Keeps the node's processor busy until the yielded function is called. Sweeps meanwhile
+        run in the session of this process.
         """
         import ray
 
         class Occupation:
             def begin(self) -> None:
-                """Returns when it has the processor."""
+                """Returns once the actor has the processor."""
 
         occupation: Any = ray.remote(Occupation)
         ray.init(self.address, log_to_driver=False)
@@ -163,7 +165,7 @@ def _frugal() -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def _cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
-    """To start one takes longer than most tests."""
+    """Starts one cluster for all tests, since starting takes longer than most tests."""
     nodes = Nodes(tmp_path_factory.mktemp("nodes"))
     yield nodes
     nodes.close()
@@ -171,14 +173,14 @@ def _cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
 
 @pytest.fixture
 def nodes(_cluster: Nodes) -> Iterator[Nodes]:
-    """None yet, and none for the test after this."""
+    """Returns the cluster without nodes, and removes a test's nodes afterwards."""
     yield _cluster
     _cluster.clear()
 
 
 def raw_outputs(record: Path) -> dict[str, str]:
-    """A digest of each raw output that must repeat, by trial and file; without what is only about
-    to be put there.
+    """Returns a digest of each raw output that must repeat, by trial and file. Files that are still
+    being written are left out.
     """
     named = ("disks.json", "fio.json", "guest.jsonl", "requests.trace.gz")
     files = [path for path in (record / "raw").glob("[!.]*/**/*") if path.name in named]
@@ -189,7 +191,7 @@ def raw_outputs(record: Path) -> dict[str, str]:
 
 
 def assert_same(first: Path, second: Path) -> None:
-    """To disklab, and to whoever compares files without asking it."""
+    """Checks that two records are the same for disklab, and that their files are the same."""
     same = subprocess.run(
         [program.find(), "same", first, second], capture_output=True, text=True, check=False
     )
@@ -213,7 +215,7 @@ def wait_for(record: Path, count: int) -> None:
 
 
 def driver(address: str, suite: Path, out: Path) -> subprocess.Popen[str]:
-    """A sweep in a process of its own, which can be killed."""
+    """Starts a sweep in a process of its own, which can be killed."""
     text = f"import disklab; disklab.sweep({str(suite)!r}, {address!r}, out={str(out)!r})"
     return subprocess.Popen(
         [sys.executable, "-c", text], stderr=subprocess.PIPE, text=True, start_new_session=True

@@ -1,4 +1,6 @@
-"""What fails by a machine's fault is no result, and what fails by its own is told."""
+"""Tests that failures by a machine's fault are not results, and that failures by a trial's own
+fault are reported.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ from disklab.progress import Progress
 from disklab.question import Question, Settings
 
 SEEDS = 3
-# Each trial writes more than the disk below has, once its clock moves.
+# Each trial writes more than the small disk below can hold, once its clock moves.
 WRITES = SUITE.replace("seeds = 12", f"seeds = {SEEDS}").replace("20ms", "500ms").replace(
     ', "round-robin:4k"', ""
 ) + ('"workload.rw" = ["randwrite"]\n')
@@ -35,7 +37,7 @@ WRITES = SUITE.replace("seeds = 12", f"seeds = {SEEDS}").replace("20ms", "500ms"
 
 @contextlib.contextmanager
 def occupied_until_a_remark(nodes: Nodes, node: Any) -> Iterator[None]:
-    """A sweep meanwhile begins on others than a node, which is free once something is said."""
+    """Keeps a node busy until the sweep prints a remark, so that the sweep begins on other nodes."""
     with nodes.occupied(node) as let_go:
         remark = Progress.remark
 
@@ -63,7 +65,7 @@ def test_a_node_whose_disk_fills_up_in_a_trial_is_left_out(
         assert f"node {tight.node_id[:8]}" in said and "No space left on device" in said, said
         assert "free some space there" in said, said
         assert lines(record) == 0
-        # With another node the same line goes on.
+        # With another node, the same call continues the sweep.
         roomy = nodes.add("roomy")
         with occupied_until_a_remark(nodes, roomy):
             disklab.sweep(suite, nodes.address, out=record)
@@ -76,7 +78,7 @@ def test_a_node_whose_disk_fills_up_in_a_trial_is_left_out(
 
 @contextlib.contextmanager
 def guests_killed(kernels: Path) -> Iterator[None]:
-    """As a system without memory does to those whose kernel is below a folder."""
+    """Kills guests whose kernel is below a folder, as a system without memory does."""
     done = threading.Event()
 
     def kill() -> None:
@@ -115,7 +117,7 @@ def test_a_trial_whose_guest_is_killed_is_no_result(
 
 
 def recorded(record: Path, outcomes: list[tuple[str, str, str | None]]) -> None:
-    """Trials, each with its status and its fault; and a line that is not whole."""
+    """Writes these trials, each with its status and its fault, and a line that is cut off."""
     told = [
         {"trial": name, "status": status, "reason": f"{name}'s own", "fault": fault}
         for name, status, fault in outcomes
@@ -168,7 +170,7 @@ def test_a_full_disk_below_a_record_made_here_is_an_error(
 
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Stands for the real one: plans five trials, and runs them by the text of a shell script."""
+    """Replaces the real program: it plans five trials, and runs them by a shell script."""
 
     def make(script: str) -> None:
         path = tmp_path / "disklab"
@@ -260,7 +262,7 @@ def test_an_answer_that_never_comes_is_not_waited_for(
 def test_the_answer_to_an_earlier_part_is_not_taken_for_a_later_ones(
     program: Any, tmp_path: Path
 ) -> None:
-    """Where Ctrl-C came between."""
+    """Tests the case in which Ctrl-C came between the two parts."""
     (tmp_path / "part").write_bytes(b"")
     packed = subprocess.run(
         ["tar", "-C", tmp_path, "-c", "part"], capture_output=True, check=True
@@ -354,7 +356,7 @@ def test_a_name_that_begins_with_a_dash_is_a_name(nodes: Nodes, tmp_path: Path) 
 
 
 def joined(cause: str) -> Exception:
-    """As Ray says that it cannot."""
+    """Returns the error with which Ray reports that it cannot join a cluster."""
     try:
         try:
             raise RuntimeError(cause)
@@ -365,7 +367,7 @@ def joined(cause: str) -> Exception:
 
 
 def test_a_cluster_that_wants_a_token_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    # In some of its versions a text is all that is left of the cause.
+    # In some versions of Ray, a text is all that is left of the cause.
     trace = (
         "cannot: Traceback:\n  File x\nray.exceptions.AuthenticationError: the token is missing\n"
     )

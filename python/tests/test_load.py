@@ -1,4 +1,4 @@
-"""Frames have the record's numbers, to the last digit."""
+"""Tests that frames have the record's numbers, to the last digit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from disklab.frames import Frame, Table
 
 
 def rows(frame: object) -> list[dict[str, object]]:
-    """What is missing is None, which pandas writes as NaN."""
+    """Returns rows with None for missing values, which pandas writes as NaN."""
     if isinstance(frame, polars.DataFrame):
         return frame.to_dicts()
     assert isinstance(frame, pandas.DataFrame)
@@ -78,7 +78,7 @@ def test_histograms_and_traces_are_the_raw_outputs(here: Path, frame: Frame) -> 
 
 def test_several_records_are_one_table(here: Path, tmp_path: Path) -> None:
     shutil.copytree(here, tmp_path / "again")
-    # Named twice, in two ways, it is one.
+    # A record that is given by two paths is loaded once.
     (tmp_path / "link").symlink_to(here)
     both = disklab.load([here, tmp_path / "again", tmp_path / "link"])
     assert len(both) == 2 * TRIALS
@@ -180,8 +180,8 @@ def test_axes_over_numbers_have_numbers(
 def test_whole_numbers_beside_missing_ones_are_not_rounded(
     tmp_path: Path, frame: Frame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """More than a floating number holds, in a column where another is missing, as a trace's marks
-    have none.
+    """Tests numbers that a floating number cannot hold, in a column with missing values such as
+    those of a trace's marks.
     """
     number = 2**53 + 1
     rows_there = {"started_ns": [number, None], "fua": [True, None]}

@@ -1,4 +1,4 @@
-"""Nodes that cannot run trials are named with what they lack, and left out."""
+"""Tests that nodes that cannot run trials are named with what they lack, and excluded."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from disklab.sweeping import Sweep
 
 @pytest.fixture
 def small(tmp_path: Path) -> Iterator[Path]:
-    """A filesystem that a kernel does not fit on."""
+    """Mounts a filesystem that is too small for a kernel."""
     with mounted(tmp_path / "small", "2m") as folder:
         yield folder
 
@@ -38,8 +38,8 @@ def another_version(tmp_path: Path) -> Path:
 
 
 def with_fio(replacement: Path, folder: Path) -> str:
-    """A program that finds that in fio's place, as on another machine: disklab looks for tools in
-    no `PATH`.
+    """Returns a program that finds a replacement in fio's place, as on another machine: disklab
+    looks for tools in no `PATH`.
     """
     if (
         subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode
@@ -55,7 +55,7 @@ def with_fio(replacement: Path, folder: Path) -> str:
         f'\'mount --bind {replacement} {fio} && exec {real} "$@"\' sh "$@"\n'
     )
     path.chmod(0o755)
-    # A node is asked for the library beside its program.
+    # The driver checks a node's disk library, which is beside its program.
     library = next(path for path in real.parent.rglob("libdisklab_guest.so"))
     (folder / library.name).symlink_to(library)
     return str(path)
@@ -63,7 +63,7 @@ def with_fio(replacement: Path, folder: Path) -> str:
 
 @pytest.fixture
 def broken(tmp_path: Path) -> Path:
-    """It says what is no text."""
+    """Returns a program whose output is not text."""
     path = tmp_path / "broken" / "disklab"
     path.parent.mkdir()
     path.write_text("#!/bin/sh\nprintf '\\377\\n'\n")
@@ -73,8 +73,8 @@ def broken(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def another_kernel(tmp_path: Path) -> Path:
-    """A cache with a kernel by the same name that was built anew there, by another compiler, and is
-    another program.
+    """Makes a cache with a kernel of the same name that differs, as if another compiler had built
+    it there.
     """
     (kernel,) = {
         Path(planned["path"]).parent for planned in program.ask(["plan", "smoke"])["kernels"]
@@ -99,7 +99,7 @@ def without_fio(tmp_path: Path) -> str:
 
 @pytest.fixture
 def another_fio(tmp_path: Path) -> str:
-    """It says the same version and is another file."""
+    """Returns a program that finds another fio: its version is the same, and its file differs."""
     found = shutil.which("fio")
     assert found
     shutil.copy(found, tmp_path / "fio")
@@ -132,7 +132,7 @@ def test_nodes_that_cannot_are_named_and_left_out(
         "broken": nodes.add("broken", DISKLAB_PROGRAM=str(broken)),
     }
     with nodes.occupied(good) as let_go:
-        # It would have carried all out before the last of the others was looked at.
+        # The good node alone would have run all trials before the last of the others was tried.
         remarks: list[str] = []
         remark = Progress.remark
 
@@ -169,7 +169,7 @@ def test_without_a_node_that_can_it_says_why_and_goes_on_later(
     nodes: Nodes, suite: Path, another_version: Path, tmp_path: Path
 ) -> None:
     nodes.add("only", DISKLAB_PROGRAM=str(another_version))
-    # It counts as one that is there, for some seconds.
+    # Ray counts the node as alive for some seconds.
     nodes.kill(nodes.add("gone"))
     with pytest.raises(
         disklab.Error, match=r"no node is left that can run trials:\nnode \w{8} .*disklab 0\.0\.1"
@@ -181,12 +181,12 @@ def test_without_a_node_that_can_it_says_why_and_goes_on_later(
 def test_a_node_that_cannot_even_begin_a_batch_is_named(
     nodes: Nodes, suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As one with another Python."""
+    """Tests a node that has, for example, another Python."""
     node = nodes.add("strange")
     (tmp_path / "only_here.py").write_text("def work(order):\n    raise NotImplementedError\n")
     question = Question(str(suite), {}, None)
     with connected(nodes.address):
-        # Later than Ray looks where modules are.
+        # The module is added after Ray has read where modules are.
         monkeypatch.syspath_prepend(tmp_path)
         work = importlib.import_module("only_here").work
         gatherer = Gatherer(question, tmp_path / "record", False)

@@ -1,4 +1,6 @@
-"""A sweep ends with the same record wherever it ran, whatever happened to nodes and driver."""
+"""Tests that a sweep ends with the same record wherever it ran, and whatever happened to nodes and
+driver.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ def test_a_node_that_is_killed_half_way_changes_nothing(
     killer.start()
     assert disklab.sweep(suite, nodes.address, out=record) == record
     killer.join()
-    # By the node that died, or by the worker whose trials went with it.
+    # Either the node that died is reported, or the worker that was lost with its trials.
     assert " was lost" in capfd.readouterr().err
     assert_same(here, record)
     assert lines(record) == TRIALS
@@ -81,7 +83,7 @@ def test_the_last_line_counts_what_is_in_the_record(
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Also what was added in the moment of Ctrl-C."""
+    """Tests that trials are counted that were added in the moment of Ctrl-C."""
     nodes.add("steady")
     record = tmp_path / "record"
     add = Gatherer.add
@@ -117,6 +119,6 @@ def test_a_driver_that_ends_early_loses_nothing(
     assert 0 < len(kept) < 4 * TRIALS
     assert disklab.sweep(suite, nodes.address, out=record) == record
     assert_same(here, record)
-    # What was there was not run again.
+    # Trials of the record were not run again.
     assert lines(record) == TRIALS
     assert kept.items() <= raw_outputs(record).items()

@@ -1,4 +1,4 @@
-"""The wheel has all that it needs: one line runs the suite of `make demo` in a bare environment."""
+"""Tests that the wheel is complete: one line runs the suite of `make demo` in a bare environment."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def test_a_bare_environment_runs_the_demo(tmp_path: Path) -> None:
         python,
     ]
     subprocess.run([*pip, "install", "--no-index", Path(wheel).absolute()], check=True)
-    # Neither the source nor another program is in its way.
+    # These variables would lead to the source or to another program.
     left_out = ("PYTHONPATH", "DISKLAB_PROGRAM", "DISKLAB_HOME")
     environment = {name: value for name, value in os.environ.items() if name not in left_out}
-    # One seed in place of three: a third of the time.
+    # One seed instead of three takes a third of the time.
     line = "import disklab; print(disklab.sweep('read-policy-quick', seeds=1))"
     done = subprocess.run(
         [python, "-c", line],

@@ -30,7 +30,7 @@ use crate::member::{Devices, check_member};
 use crate::read::{TomlTable, given, values};
 use crate::replica::Replica;
 
-/// Disks and how they are joined.
+/// Disks, and the layout that joins them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Array {
     /// Name of the array's file, without `.toml`.
@@ -44,23 +44,25 @@ pub struct Array {
     pub partition_size: Option<Bytes>,
     /// Names of the devices, in the order of btrfs's device ids.
     pub devices: Vec<String>,
-    /// Names of the spare disks, which are bare. As much of each is used as of the other disks.
+    /// Names of the spare disks, which are bare. Their used parts are as large as those of the
+    /// other disks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spares: Vec<String>,
     /// The bcache device in front of all `devices`.
     pub cache: Option<Cache>,
     /// The controller that all of `devices` share. Without one, each has a link of its own.
     pub controller: Option<Controller>,
-    /// The time that the machine takes of each request, for all disks. Without this table, none.
+    /// The time that the machine takes for each request, for all disks. Without this table, it
+    /// takes none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<HostTime>,
-    /// A second pool, on disks of its own.
+    /// A second pool, on disks of its own, for replicated snapshots.
     pub replica: Option<Replica>,
 }
 
-/// The most disks that the guest's driver takes (`disklab_trace::MOST_DISKS`).
+/// Largest number of disks that the guest's driver takes (`disklab_trace::MOST_DISKS`).
 const DEVICES_MAX: usize = 128;
-/// Smallest size for md: room for its superblock and bitmap, and for some data.
+/// Smallest size for md, which leaves room for its superblock and bitmap, and for some data.
 const SMALLEST_FOR_MD: Bytes = Bytes::mib(16);
 
 impl Array {
@@ -155,8 +157,8 @@ impl Array {
         self.layout.copies(self.devices.len())
     }
 
-    /// Returns how much data the array can hold, before metadata. `devices` are the array's own,
-    /// already cut to their used parts.
+    /// Returns the bytes of data that the array can hold, before metadata. `devices` are the
+    /// array's own, already cut to their used parts.
     pub fn usable_bytes(&self, devices: &[Device]) -> Bytes {
         self.layout.usable_of(&devices[..self.devices.len().min(devices.len())])
     }

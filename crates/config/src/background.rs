@@ -2,8 +2,8 @@
 //!
 //! ```toml
 //! summary = "a defragmentation, on trees of its own"
-//! # it runs for so long before the workload starts
 //! # time from the start of the background to the start of the workload
+//! lead = { rotational = "5s", solid_state = "75ms" }
 //!
 //! # folders of fragmented files, made with the filesystem; may be left out
 //! [trees]
@@ -62,12 +62,12 @@ pub struct Background {
     pub trees: Option<Trees>,
     /// Commands that run one after the other when the disks are prepared.
     pub prepare: Vec<Vec<String>>,
-    /// The most bytes that the programs write together.
+    /// Largest number of bytes that the programs write together.
     pub room: Bytes,
     pub processes: Vec<Process>,
     /// The workload that runs all the time beside the programs.
     pub workload: Option<Workload>,
-    /// Snapshots that are taken again and again.
+    /// Snapshots that are taken at regular intervals.
     pub snapshots: Option<Snapshots>,
     pub priority: Priority,
 }
@@ -95,12 +95,12 @@ pub struct Process {
     pub pause: Nanos,
 }
 
-/// The most files in all trees together. All are open while they are written, and a process may
-/// have 1024 files open unless it asks for more.
+/// Largest number of files in all trees together. All are open while they are written, and a
+/// process may have 1024 files open unless it asks for more.
 const FILES_MAX: u64 = 512;
-/// The fewest pieces of a file for which the file counts as fragmented.
+/// Smallest number of pieces with which a file counts as fragmented.
 const FRAGMENTS_MIN: u64 = 16;
-/// The most pieces of all files together: writing more takes minutes.
+/// Largest number of pieces of all files together: writing more takes minutes.
 const FRAGMENTS_MAX: u64 = 1 << 20;
 const ROOM_MAX: Bytes = Bytes(100_000_000_000_000);
 /// Block size of direct writes and of btrfs's allocations.
@@ -235,7 +235,7 @@ impl Trees {
 }
 
 impl Process {
-    /// Whether each start of the process is on a tree of its own.
+    /// Returns whether each start of the process is on a tree of its own.
     pub fn uses_trees(&self) -> bool {
         self.command.iter().any(|word| word.contains(TREE))
     }

@@ -2,8 +2,8 @@
 //!
 //! ```toml
 //! [cache]
+//! device = "sata-ssd-1tb"
 //! part = "100 GiB"          # may be left out: the size of its used part
-//! part = "100 GiB"          # may be left out: use only so much of it
 //! mode = "writethrough"     # or writeback
 //! ```
 //!

@@ -22,9 +22,9 @@ from_table! {
         pub submit: Nanos = within_or(Nanos::ZERO..=Nanos::from_millis(10), Nanos::ZERO),
         /// Time from the answer of a disk or controller until the kernel gets it.
         pub complete: Nanos = within_or(Nanos::ZERO..=Nanos::from_millis(10), Nanos::ZERO),
-        /// The most requests that its processor does in a second, of all disks together. One core
-        /// does one thing at a time: half of a request's time when the request is submitted, half
-        /// when it is answered. `None`: the processor limits nothing.
+        /// Largest number of requests that its processor does in a second, over all disks together.
+        /// One core does one thing at a time: half of a request's time when the request is
+        /// submitted, half when it is answered. `None`: the processor limits nothing.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub requests_per_second: Option<u32> = lenient_within(100..=100_000_000),
         /// The rate of the port that each hard disk or SSD is connected to, after its encoding. The
@@ -35,7 +35,7 @@ from_table! {
 }
 
 impl HostTime {
-    /// Returns how long a request holds the processor each way.
+    /// Returns the time for which a request holds the processor each way.
     pub fn core_time(&self) -> Nanos {
         let each = |count: u32| Nanos(500_000_000 / u64::from(count));
         self.requests_per_second.map_or(Nanos::ZERO, each)

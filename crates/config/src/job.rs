@@ -32,7 +32,7 @@ from_table! {
 }
 
 choices! {
-    /// fio's `rw`.
+    /// fio's option `rw`.
     pub enum Rw: "rw" {
         Read = "read",
         Write = "write",
@@ -90,7 +90,8 @@ impl Job {
         if self.ioengine == Ioengine::Psync { 1 } else { self.iodepth }
     }
 
-    /// Whether the job writes its file from beginning to end, and so needs no file to be there.
+    /// Returns whether the job writes its file from beginning to end, and so needs no existing
+    /// file.
     pub fn makes(&self) -> bool {
         self.rw == Rw::Write
     }

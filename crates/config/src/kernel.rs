@@ -23,7 +23,7 @@ from_table! {
     /// A kernel series, and the package with its source.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Kernel(name: &str) {
-        /// The name of its file: `7.3`.
+        /// The name of the file, such as `7.3`.
         pub series: String = with(|table, _| {
             check_series(table, name);
             Some(name.to_owned())

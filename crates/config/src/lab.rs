@@ -28,8 +28,8 @@ use crate::workload::Workload;
 pub const JOB_FILE: &str = ".fio";
 const LONGEST_PATH: usize = 120;
 
-/// The contents of a lab folder, each under the name of its file. A suite is read when it is asked
-/// for.
+/// The contents of a lab folder, each under the name of its file. A suite is read only when it is
+/// asked for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lab {
     /// The folder that the lab was loaded from.
@@ -266,8 +266,8 @@ fn present<T>(things: BTreeMap<String, Option<T>>) -> BTreeMap<String, T> {
     things.into_iter().filter_map(|(name, thing)| Some((name, thing?))).collect()
 }
 
-/// Whether a path is a TOML file of the lab. Hidden files such as `.#x.toml`, which editors leave
-/// behind, are not.
+/// Returns whether a path is a TOML file of the lab. Hidden files such as `.#x.toml`, which editors
+/// leave behind, are not.
 fn has_toml_ending(path: &Path) -> bool {
     let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
     !hidden && path.extension().is_some_and(|ending| ending == "toml")
@@ -302,7 +302,7 @@ fn read_job_file(folder: &Path, path: &str) -> Result<String, String> {
         .map_err(|error| format!("cannot be read: {error}"))
 }
 
-/// Whether a word can be a name. Names become parts of trial ids, which are file names.
+/// Returns whether a word can be a name. Names become parts of trial ids, which are file names.
 fn is_name(name: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     name.bytes().next().is_some_and(plain)

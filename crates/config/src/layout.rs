@@ -1,4 +1,4 @@
-//! How the disks of an array are joined, and how much space that leaves for data.
+//! Layouts: how the disks of an array are joined, and how much space that leaves for data.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use crate::device::Device;
 use crate::read::{TomlTable, choices, text_form, unknown};
 
-/// How the disks of an array are joined, and with which filesystem. In files: `btrfs-raid1`,
-/// `btrfs-raid0-metadata-raid1`, `zfs-mirrors`, `xfs-on-md-raid10`, `ext4`, `md-raid1`, `single`
-/// and so on.
+/// The way in which the disks of an array are joined, and their filesystem. In files:
+/// `btrfs-raid1`, `btrfs-raid0-metadata-raid1`, `zfs-mirrors`, `xfs-on-md-raid10`, `ext4`,
+/// `md-raid1`, `single` and so on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Layout {
@@ -21,7 +21,7 @@ pub enum Layout {
     Btrfs(Profiles),
     /// A single pool of OpenZFS over mirrors of two disks each, in their order.
     ZfsMirrors,
-    /// A filesystem on md over all disks, or on the one disk. Without a filesystem, fio opens the
+    /// A filesystem on md over all disks, or on a single disk. Without a filesystem, fio opens the
     /// block device.
     On { filesystem: Option<Filesystem>, raid: Option<Md> },
 }
@@ -71,7 +71,7 @@ choices! {
 struct ProfileShape {
     copies: u32,
     devices_min: usize,
-    /// The most devices that a chunk is spread over; `None` means all devices with room.
+    /// Largest number of devices over which a chunk is spread; `None` means all devices with room.
     devices_max: Option<usize>,
 }
 
@@ -128,7 +128,8 @@ impl Layout {
         }
     }
 
-    /// Whether btrfs chooses which copy serves a read of data, so that a read policy has an effect.
+    /// Returns whether btrfs chooses which copy serves a read of data, so that a read policy has an
+    /// effect.
     pub fn has_read_policy(self) -> bool {
         matches!(self, Self::Btrfs(Profiles { data, .. }) if data.shape().copies > 1)
     }
@@ -149,7 +150,7 @@ impl Layout {
         filesystem.into_iter().chain(raid)
     }
 
-    /// Returns the fewest disks that the layout works with.
+    /// Returns the smallest number of disks with which the layout works.
     pub fn devices_min(self) -> usize {
         match self {
             Self::Btrfs(Profiles { data, metadata }) => {
@@ -167,8 +168,8 @@ impl Layout {
         }
     }
 
-    /// Returns why the layout does not take this number of devices, or None if it does. For 0
-    /// devices it returns None too, because another message says that they are missing.
+    /// Returns the reason why the layout does not take this number of devices, or None if it does.
+    /// For 0 devices it returns None too, because another message says that they are missing.
     pub(crate) fn wrong_count(self, devices: usize) -> Option<String> {
         let (min, step) = (self.devices_min(), if self == Self::ZfsMirrors { 2 } else { 1 });
         let what = match devices {
@@ -192,8 +193,8 @@ impl Layout {
         let kept = match self.filesystem() {
             None if self.raid().is_some() => return usable.saturating_sub(MD_KEEPS),
             None => return usable,
-            // The first metadata chunk and the system chunk, and about 0.2 % for checksums and
-            // extents. The estimate reserves twice that.
+            // Space is needed for the first metadata chunk and the system chunk, and about 0.2 %
+            // for checksums and extents. The estimate reserves twice that.
             Some(Filesystem::Btrfs) => Bytes::mib(300) + usable / 250,
             // Inodes take a 64th, the journal 1 GiB at most. The blocks reserved for root count as
             // free, because fio runs as root.
@@ -205,12 +206,12 @@ impl Layout {
         usable.saturating_sub(kept).min(usable / 10 * 9)
     }
 
-    /// Returns how much data the used parts of disks can hold, before metadata.
+    /// Returns the bytes of data that the used parts of disks can hold, before metadata.
     pub(crate) fn usable_of(self, disks: &[Device]) -> Bytes {
         self.usable(&disks.iter().map(|disk| disk.used).collect::<Vec<_>>())
     }
 
-    /// Returns how much data disks of these sizes can hold, before metadata.
+    /// Returns the bytes of data that disks of these sizes can hold, before metadata.
     ///
     /// For btrfs, this simulates the chunk allocator in small steps: each chunk goes to the disks
     /// with most room left.
@@ -270,8 +271,8 @@ impl Profile {
         ProfileShape { copies, devices_min, devices_max }
     }
 
-    /// Returns how much data disks of these sizes can hold. Trials of a suite ask for the same few
-    /// sets of disks again and again, so each answer is kept.
+    /// Returns the bytes of data that disks of these sizes can hold. Trials of a suite ask for the
+    /// same few sets of disks again and again, so each answer is kept.
     fn usable(self, disks: &[Bytes]) -> Bytes {
         type Answers = BTreeMap<(ProfileShape, Vec<Bytes>), Bytes>;
         static KNOWN: Mutex<Answers> = Mutex::new(BTreeMap::new());
@@ -430,7 +431,8 @@ mod tests {
     }
 
     proptest! {
-        /// Compares with the upper bound of two copies, which the allocator for pairs does reach.
+        /// Tests the allocator for pairs against the upper bound of two copies, which it does
+        /// reach.
         #[test]
         fn raid1_reaches_its_bound(sizes in prop::collection::vec(1..20_000u64, 2..12)) {
             let (sum, largest) = (sizes.iter().sum::<u64>(), *sizes.iter().max().unwrap());

@@ -28,8 +28,8 @@ pub const READER: &str = "reader";
 /// Names of the results of a phase's reader.
 pub const OF_A_READER: [&str; 5] = ["iops", "mean", "p50", "p99", "p99.9"];
 
-/// Operations per second of our own workload engine. After the name of an operation: of that
-/// operation alone.
+/// Operations per second of our own workload engine: of all operations, or of the one whose name
+/// precedes this word.
 pub const OPS: &str = "ops";
 /// Loops per second of one kind of threads. The name of the kind precedes this word.
 pub const LOOPS: &str = " loops";

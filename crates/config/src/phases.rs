@@ -84,11 +84,11 @@ from_table! {
         pub system_call: Nanos = within_or(SYSTEM_CALLS, Nanos::ZERO),
         /// Number of jobs, for the word `{jobs}` in commands.
         pub numjobs: u32 = within_or(JOBS, 1),
-        /// The most that programs write.
+        /// Largest number of bytes that programs write.
         pub room: Bytes = within_or(ROOM, Bytes::ZERO),
         /// Programs that scripts start.
         pub needs: Vec<String> = with(|table, key| Some(values(table.list(key)))),
-        /// Time that all phases together take, about.
+        /// Approximate time of all phases together.
         pub expected: Option<DiskTimes> =
             optional_table(|expected| DiskTimes::from_table(expected, &LIMITS)),
         /// Commands that run one after the other when the disks are prepared.
@@ -130,11 +130,11 @@ choices! {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PhaseAction {
-    /// fio, until all bytes are done.
+    /// fio, which runs until all bytes are done.
     Fio(Vec<FileJob>),
-    /// A program, until it has ended.
+    /// A program, which runs until it has ended.
     Program { command: Vec<String>, numbers: Option<PrintedNumbers> },
-    /// A mount.
+    /// A remount of the filesystem, of which the mount is timed.
     Remount,
 }
 
@@ -149,7 +149,7 @@ from_table! {
             Some(size) if !table.has(key) => Some(size),
             _ => table.within(key, FILES),
         }),
-        /// The job in fio's words.
+        /// The job as fio's options.
         pub job: Job = with(|table, _| Job::read(table, file_size)),
         /// Whether the job begins only when all jobs before it have ended.
         pub stonewall: bool = with_default(false),
@@ -160,7 +160,7 @@ const SYSTEM_CALLS: std::ops::RangeInclusive<Nanos> = Nanos::ZERO..=Nanos::from_
 const LIMITS: std::ops::RangeInclusive<Nanos> = Nanos::from_millis(1)..=Nanos::from_secs(24 * 3600);
 const LIMIT: Nanos = Nanos::from_secs(3600);
 const ROOM: std::ops::RangeInclusive<Bytes> = Bytes::ZERO..=Bytes(100_000_000_000_000);
-/// The most phases. The trace of all phases is drawn as one picture.
+/// Largest number of phases. The trace of all phases is drawn as one picture.
 const MOST: usize = 32;
 /// A reserved name: the phase of workloads that have no phases of their own.
 const RESERVED: &str = "measure";
@@ -171,7 +171,7 @@ impl Phases {
         laid_out(&self.all)
     }
 
-    /// Returns the bytes of all files, and the most that programs write.
+    /// Returns the bytes of all files, plus the largest number of bytes that programs write.
     pub fn bytes(&self) -> Bytes {
         let mut largest: BTreeMap<&str, Bytes> = BTreeMap::new();
         for load in self.all.iter().flat_map(|phase| phase.jobs().iter().chain(&phase.reader)) {
@@ -186,12 +186,12 @@ impl Phases {
         self.all.iter().fold(Nanos::ZERO, |all, phase| all.saturating_add(phase.limit))
     }
 
-    /// Whether the filesystem is mounted again between phases.
+    /// Returns whether the filesystem is mounted again between phases.
     pub fn mounts(&self) -> bool {
         self.all.iter().any(|phase| matches!(phase.what, PhaseAction::Remount))
     }
 
-    /// Whether a command has this word.
+    /// Returns whether a command has this word.
     pub fn uses(&self, word: &str) -> bool {
         self.commands().flatten().any(|known| known.contains(word))
     }
@@ -252,7 +252,7 @@ impl WorkloadPhase {
         format!("{} {what}", self.name)
     }
 
-    /// Whether fio writes in the phase.
+    /// Returns whether fio writes in the phase.
     pub fn writes(&self) -> bool {
         self.jobs().iter().any(|load| load.job.rw.writes())
     }
@@ -388,7 +388,7 @@ impl FileJob {
     }
 }
 
-/// Whether a word can be the name of a phase: part of a mark, and of the names of results.
+/// Returns whether a word can be the name of a phase: part of a mark, and of the names of results.
 fn is_name(name: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     !name.is_empty() && name.len() <= 40 && name.bytes().all(fits)

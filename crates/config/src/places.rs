@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 /// The block devices of a trial, and the md device and UUID for them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Places {
-    /// Names of the disks, in the order of the trial's devices: `vda`, `vdb`, ... in a guest,
-    /// `sdb`, `sdc` or such on a real machine.
+    /// Names of the disks, in the order of the trial's devices: `vda`, `vdb`, ... in a guest, names
+    /// such as `sdb`, `sdc` on a real machine.
     pub disks: Vec<String>,
-    /// Names of the whole disks that `disks` are, or are parts of. Whole disks have the queues.
+    /// Names of the whole disks to which `disks` belong. Queues belong to whole disks.
     pub wholes: Vec<String>,
     /// Name of the md device over the disks.
     pub md: String,

@@ -67,23 +67,23 @@ fn read_ahead(table: &TomlTable<'_, '_>, key: &str, frames: Option<u32>) -> Opti
 }
 
 impl Player {
-    /// Returns how long a frame is shown.
+    /// Returns the time for which a frame is shown.
     pub fn frame(&self) -> Nanos {
         Nanos(Nanos::from_secs(1).0 / u64::from(self.frames.max(1)))
     }
 
-    /// Returns how many frames are due in this time.
+    /// Returns the number of frames that are due in this time.
     pub fn due(&self, length: Nanos) -> u64 {
         length.0.div_ceil(self.frame().0.max(1))
     }
 
-    /// Returns how many reads all frames before `frame` need.
+    /// Returns the number of reads that all frames before `frame` need.
     pub fn reads(&self, frame: u64) -> u64 {
         let bytes = u128::from(frame) * u128::from(self.rate.0) / u128::from(self.frames.max(1));
         u64::try_from(bytes.div_ceil(u128::from(self.bs.0.max(1)))).unwrap_or(u64::MAX)
     }
 
-    /// Returns how much of the file the player needs to play for so long.
+    /// Returns the bytes of the file that the player needs to play for this time.
     pub fn bytes(&self, length: Nanos) -> Bytes {
         let frames = self.due(length) + u64::from(self.ahead);
         if self.rw == Rw::Read { self.bs.saturating_mul(self.reads(frames)) } else { self.bs }

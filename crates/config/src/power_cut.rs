@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::read::{choices, from_table};
 
 choices! {
-    /// Whether disks obey a flush.
+    /// Whether disks obey a flush, by which data that they acknowledged is safe.
     #[derive(Default)]
     pub enum Flushes: "way with flushes" {
         /// Data of an answered flush survives the cut.
@@ -30,7 +30,7 @@ choices! {
 }
 
 from_table! {
-    /// Power cuts of each trial.
+    /// The power cuts of each trial.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct PowerCut {
@@ -39,7 +39,7 @@ from_table! {
     }
 }
 
-/// The most bytes that the witness's files take.
+/// Largest number of bytes that the witness's files take.
 pub const WITNESS: Bytes = Bytes::mib(128);
 /// Range of the number of cuts. Each cut is a copy of the disks, and a guest that checks it.
 const CUTS: std::ops::RangeInclusive<u32> = 1..=64;

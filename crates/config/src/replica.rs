@@ -19,7 +19,7 @@ use crate::layout::{Filesystem, Layout};
 use crate::member::{Devices, check_member};
 use crate::read::{TomlTable, values};
 
-/// A pool that snapshots are replicated to.
+/// A pool to which snapshots are replicated.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Replica {
     #[serde(rename = "join")]

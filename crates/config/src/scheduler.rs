@@ -36,7 +36,8 @@ pub struct SchedulerChoice {
 pub const QUEUE: [&str; 4] = ["nr_requests", "wbt_lat_usec", "max_sectors_kb", "read_ahead_kb"];
 
 impl Scheduler {
-    /// Whether a disk with this scheduler has this tunable, of the scheduler or of the queue.
+    /// Returns whether a disk with this scheduler has this tunable, of the scheduler or of the
+    /// queue.
     pub fn has(self, tunable: &str) -> bool {
         self.tunables().contains(&tunable) || QUEUE.contains(&tunable)
     }
@@ -123,7 +124,8 @@ impl FromStr for SchedulerChoice {
     }
 }
 
-/// Returns a hint for a scheduler that Linux removed in 5.0, with the block layer for one queue.
+/// Returns a hint for a scheduler that Linux removed in 5.0, together with the block layer for one
+/// queue.
 fn left(word: &str) -> Option<String> {
     let now = match word {
         "noop" => "`none` does what it did",
@@ -137,8 +139,8 @@ fn left(word: &str) -> Option<String> {
     Some(format!("`{word}` left Linux in 5.0: {now}"))
 }
 
-/// Refuses a number that the kernel would reject, or would change without a word:
-/// block/blk-sysfs.c, block/elevator.c and the schedulers' own files.
+/// Refuses a number that the kernel would reject, or would change silently: block/blk-sysfs.c,
+/// block/elevator.c and the schedulers' own files.
 fn check(name: &str, number: u64) -> Result<(), String> {
     let (least, most) = match name {
         "low_latency" | "strict_guarantees" | "front_merges" => (0, 1),

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::read::from_table;
 
 from_table! {
-    /// Read-only snapshots of all of the filesystem.
+    /// Read-only snapshots of the whole filesystem.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct Snapshots {

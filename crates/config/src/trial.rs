@@ -14,8 +14,8 @@ use crate::workload::Workload;
 /// A point of a suite's matrix with one seed: everything that is needed to run it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
-    /// Unique in its suite and safe as a file name: the values of its cell joined by `+`, then `+s`
-    /// and the seed's index. The `:` of a policy with values becomes a `=`.
+    /// Id of the trial, unique in its suite and safe as a file name: the values of its cell joined
+    /// by `+`, then `+s` and the seed's index. The `:` of a policy with values becomes a `=`.
     pub id: String,
     /// The value of each axis by its name, in the suite's order. Trials that differ by seed only
     /// have the same cell.
@@ -42,7 +42,7 @@ pub struct Trial {
     /// Kernel options that policy and scheduler need, without `CONFIG_`, sorted.
     pub needs: Vec<String>,
     /// Virtual time for which the workload is measured. A workload that ends by itself is timed out
-    /// then.
+    /// after it.
     pub runtime: Nanos,
     /// Virtual time for which the workload runs before anything is measured: fio's `ramp_time`.
     pub ramp: Nanos,
@@ -54,7 +54,7 @@ pub struct Trial {
     pub metadata: Metadata,
     /// The simulated power cuts of the trial, if it has any.
     pub power_cut: Option<PowerCut>,
-    /// Why the trial cannot run: its files do not fit on its array.
+    /// The reason why the trial cannot run: its files do not fit on its array.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unfit: Option<String>,
 }
@@ -65,7 +65,7 @@ impl Trial {
         self.cell.iter().find(|(known, _)| known == axis).map(|(_, value)| value.as_str())
     }
 
-    /// Returns how long the background runs before the workload starts.
+    /// Returns the time for which the background runs before the workload starts.
     pub fn lead(&self) -> Nanos {
         self.background
             .as_ref()
@@ -73,7 +73,8 @@ impl Trial {
             .unwrap_or_default()
     }
 
-    /// Whether any of the trial's disks turns. Decides which of a suite's run times applies.
+    /// Returns whether any of the trial's disks turns. This decides which of a suite's run times
+    /// applies.
     pub fn rotational(&self) -> bool {
         self.devices.iter().any(|device| device.model.rotational())
     }

@@ -69,7 +69,7 @@ use crate::startup::{Startup, Way};
 /// A workload: the measured load, or a load beside it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Workload {
-    /// Name of its file.
+    /// Name of the workload's file, without `.toml`.
     pub name: String,
     /// Summary of one line for people.
     pub summary: String,
@@ -84,7 +84,7 @@ pub struct Workload {
 pub enum WorkloadKind {
     /// A program that starts, once.
     Startup(Startup),
-    /// Several actions, one after the other.
+    /// Phases: several actions, one after the other.
     Phases(Phases),
     /// Threads that work on many files.
     #[serde(rename = "fsload")]
@@ -99,7 +99,7 @@ pub enum WorkloadKind {
 /// fio jobs that run together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FioLoad {
-    /// Size of each file; on a bare device, of the range that stands for a file.
+    /// Size of each file, or of the range that stands for a file on a bare device.
     pub file_size: Bytes,
     /// Whether each job of each definition has a file of its own.
     pub own_files: bool,
@@ -177,19 +177,21 @@ impl Workload {
         self.fio().map_or(&[], |fio| &fio.jobs)
     }
 
-    /// Whether the workload runs for as long as it is given, so that it can run beside another.
+    /// Returns whether the workload runs for as long as it is given, so that it can run beside
+    /// another.
     pub fn is_endless(&self) -> bool {
         // A job file may end by itself, and its sections say which jobs run together.
         let is_load = matches!(self.kind, WorkloadKind::Fio(_) | WorkloadKind::FileLoad(_));
         is_load && self.sections().is_empty()
     }
 
-    /// Whether the workload ends by itself and needs no run time.
+    /// Returns whether the workload ends by itself and needs no run time.
     pub fn ends(&self) -> bool {
         matches!(self.kind, WorkloadKind::Startup(_) | WorkloadKind::Phases(_))
     }
 
-    /// Returns the workload with another number of jobs; for one definition only.
+    /// Returns the workload with another number of jobs. The workload must have one definition
+    /// only.
     #[must_use]
     pub fn with_numjobs(&self, numjobs: u32) -> Self {
         let mut workload = self.clone();
@@ -209,8 +211,8 @@ impl Workload {
         self.jobs().len() + self.file_load().map_or(0, |load| load.threads.len())
     }
 
-    /// Returns the workload with all of its files, whatever its scale; None unless it is of many
-    /// files.
+    /// Returns the workload with all of its files, whatever its scale. None unless it has an
+    /// `[fsload]`.
     #[must_use]
     pub fn full(&self) -> Option<Self> {
         let load = self.file_load()?;
@@ -218,7 +220,7 @@ impl Workload {
         Some(Self { kind, ..self.clone() })
     }
 
-    /// Returns the workload with its program started in another way; None unless a program starts.
+    /// Returns the workload with its program started in another way. None unless a program starts.
     #[must_use]
     pub fn started(&self, way: Way) -> Option<Self> {
         let startup = Startup { way, ..self.startup()?.clone() };
@@ -237,7 +239,7 @@ impl Workload {
         }
     }
 
-    /// Returns the size of one of fio's files; of all files together for other workloads.
+    /// Returns the size of one of fio's files, or of all files together for other workloads.
     pub fn file_size(&self) -> Bytes {
         self.fio().map_or_else(|| self.bytes(), |fio| fio.file_size)
     }
@@ -323,17 +325,17 @@ impl FioLoad {
         Self { file_size, own_files: false, sync_every: None, jobs, raw: false, sections }
     }
 
-    /// Returns how many groups of jobs run in turn, each for as long as the suite says.
+    /// Returns the number of groups of jobs that run in turn, each for as long as the suite says.
     pub fn groups(&self) -> u32 {
         job_file::groups(&self.sections)
     }
 
-    /// Whether no job writes.
+    /// Returns whether no job writes.
     pub fn only_reads(&self) -> bool {
         self.jobs.iter().all(|job| !job.rw.writes())
     }
 
-    /// Whether all jobs bypass the page cache.
+    /// Returns whether all jobs bypass the page cache.
     pub fn is_direct(&self) -> bool {
         self.jobs.iter().all(|job| job.direct)
     }

@@ -1,5 +1,5 @@
-//! docs/FORMAT.md has the keys of a lab's files, with the forms, defaults and ranges of the code.
-//! The files here are valid, and together they have every table.
+//! Tests that docs/FORMAT.md has the keys of a lab's files, with the forms, defaults and ranges of
+//! the code. The files here are valid, and together they have every table.
 
 use std::fmt::Debug;
 use std::path::Path;

@@ -15,7 +15,7 @@ pub enum DbenchError {
     NoResult,
 }
 
-/// Whether the output has dbench's result, which stands at the end.
+/// Returns whether the output has dbench's result, which stands at the end.
 pub fn is_dbench(bytes: &[u8]) -> bool {
     const TAIL: usize = 64 << 10;
     let tail = bytes.get(bytes.len().saturating_sub(TAIL)..).unwrap_or_default();

@@ -16,12 +16,13 @@ use serde::de::{self, Deserializer, MapAccess, Visitor};
 
 use crate::histogram::Histogram;
 
-/// Most bytes of a report: a job with every bucket of every histogram filled is under 200 KiB.
+/// Largest number of bytes of a report: a job with every bucket of every histogram filled is under
+/// 200 KiB.
 const LARGEST_REPORT: usize = 1 << 30;
-/// Most bytes of fio's messages around the JSON that are kept.
+/// Largest number of bytes of fio's messages around the JSON that are kept.
 const MESSAGES_KEPT: usize = 2000;
-/// Most entries of a histogram: fio has 29 groups of 64 buckets (`FIO_IO_U_PLAT_NR` in its stat.h),
-/// and this leaves some room.
+/// Largest number of entries of a histogram: fio has 29 groups of 64 buckets (`FIO_IO_U_PLAT_NR` in
+/// its stat.h), and this leaves some room.
 const MOST_ENTRIES: usize = 4096;
 /// The largest number that is accepted: beyond any rate, latency in nanoseconds or deviation that
 /// can be measured. The limit keeps sums and products finite.
@@ -82,7 +83,7 @@ impl Job {
     }
 }
 
-/// The requests of a job in one direction. All numbers are zero if it made none.
+/// The requests of a job in one direction. All numbers are zero if there were none.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(from = "DirectionAsPrinted")]
 pub struct Direction {
@@ -98,11 +99,12 @@ pub struct Direction {
     pub short_ios: u64,
     /// Requests that were never done.
     pub drop_ios: u64,
-    /// How long the job measured. fio reports whole milliseconds.
+    /// Time for which the job measured. fio reports whole milliseconds.
     pub runtime: Nanos,
-    /// Submission latency: until the kernel has the request. Synchronous engines have none.
+    /// Submission latency: the time until the kernel has the request. Synchronous engines have
+    /// none.
     pub slat: Latency,
-    /// Completion latency: from submission to completion.
+    /// Completion latency: the time from submission to completion.
     pub clat: Latency,
     /// Total latency: the sum of slat and clat.
     pub lat: Latency,
@@ -146,7 +148,7 @@ impl Latency {
         self.reported.iter().find(same).map(|&(_, ns)| Nanos(ns))
     }
 
-    /// Whether any percentile is known.
+    /// Returns whether any percentile is known.
     pub(crate) fn has_percentiles(&self) -> bool {
         self.histogram.is_some() || !self.reported.is_empty()
     }
@@ -167,7 +169,7 @@ impl Latency {
     }
 }
 
-/// A direction as it stands in the file.
+/// A direction in the form of fio's JSON.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct DirectionAsPrinted {
@@ -181,7 +183,7 @@ struct DirectionAsPrinted {
     total_ios: u64,
     short_ios: u64,
     drop_ios: u64,
-    /// How long the job measured, in milliseconds.
+    /// Time for which the job measured, in milliseconds.
     runtime: u64,
     slat_ns: Latency,
     clat_ns: Latency,
@@ -205,7 +207,7 @@ impl From<DirectionAsPrinted> for Direction {
     }
 }
 
-/// A report as it stands in the file.
+/// A report in the form of fio's JSON.
 #[derive(Deserialize)]
 struct ReportAsPrinted {
     #[serde(default, rename = "fio version")]
@@ -295,7 +297,7 @@ impl<'de, Key: FromStr> Visitor<'de> for PairsVisitor<Key> {
     }
 }
 
-/// Why a report cannot be read.
+/// A reason why a report cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FioError {
     #[error("fio's report is empty: fio did not start, or was killed before it finished")]

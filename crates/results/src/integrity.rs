@@ -1,4 +1,4 @@
-//! Checks whether numbers can be true together: ours, and anybody's.
+//! Checks whether numbers, from disklab or from others, can be true together.
 //!
 //! The module does not know where the numbers come from. A missing number is not checked.
 
@@ -9,8 +9,8 @@ use crate::remark::Remark;
 /// The numbers that are claimed for one run of a load.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Claim {
-    /// Requests that were to be in flight: iodepth times numjobs, or numjobs alone with a
-    /// synchronous engine.
+    /// Number of requests that the load keeps in flight: iodepth times numjobs, or numjobs alone
+    /// with a synchronous engine.
     pub in_flight: Option<u32>,
     /// Whether the load waits for something besides its requests (`rate`, `thinktime`), or does not
     /// keep all of them in flight. `in_flight` is then an upper limit.
@@ -19,10 +19,10 @@ pub struct Claim {
     pub grouped: bool,
     /// Bytes of each request.
     pub block: Option<u64>,
-    /// The time for which the load was to be measured; `ran` is the time for which it was.
+    /// The time for which the load was asked to measure; `ran` is the time for which it did.
     pub asked: Option<Nanos>,
     pub ran: Option<Nanos>,
-    /// The numbers by direction, or of all directions together. If empty, nothing is claimed.
+    /// The numbers by direction, or those of all directions together. If empty, nothing is claimed.
     pub parts: Vec<DirectionClaim>,
     pub clock: Clock,
 }
@@ -39,7 +39,7 @@ pub struct DirectionClaim {
     pub latency: Latency,
 }
 
-/// Latencies of the kind that the percentiles are of, in ns.
+/// Latencies of the kind from which the percentiles are computed, in ns.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Latency {
     pub min: Option<f64>,
@@ -65,8 +65,8 @@ impl Latency {
 pub enum Clock {
     /// Virtual time, in which only disks take time. The match must be within 5 %.
     Virtual,
-    /// Real time. The program itself takes time between requests that is in no latency, and tables
-    /// are rounded. The match must be within a factor of two.
+    /// Real time. The program takes time between requests, which is in no latency, and tables are
+    /// rounded. The match must be within a factor of two.
     #[default]
     Real,
 }
@@ -329,7 +329,7 @@ mod tests {
         );
     }
 
-    /// Without a greatest latency, any tail is possible, and only a bound rejects a percentile.
+    /// Without a greatest latency, any tail is possible: only a bound rejects a percentile.
     #[test]
     fn a_percentile_far_below_the_mean_is_implausible_unless_the_greatest_latency_forbids_it() {
         let claim = |p99: f64, max: Option<f64>| {
@@ -364,7 +364,7 @@ mod tests {
         assert_eq!(check(&claim(9e6, Some(10e9))), []);
     }
 
-    /// fio 3.33 at depth 1 after a ramp of 30 s, beside ten readers.
+    /// Tests a report of fio 3.33 at depth 1 after a ramp of 30 s, beside ten readers.
     #[test]
     fn a_request_that_crosses_the_end_of_the_ramp_is_no_other_size() {
         let claim = |bytes: u64| Claim {

@@ -1,4 +1,4 @@
-//! Numbers with a name and a unit of their own, which are not in a sample of fio's.
+//! Numbers with a name and a unit of their own, which are not in a sample of fio's numbers.
 
 use std::collections::BTreeMap;
 

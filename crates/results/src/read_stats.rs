@@ -22,11 +22,12 @@ struct ReadStats {
     wait: u64,
     /// Mean time of the reads since the last checkpoint in ns, by which policies decide.
     checkpoint_avg: u64,
-    /// How many times the device was passed over since it was last chosen.
+    /// Number of times that the device was passed over since it was last chosen.
     age: i64,
     /// Number of checkpoints.
     count: u64,
-    /// How many times more the device was passed over than chosen.
+    /// Number of times that the device was passed over minus the number of times that it was
+    /// chosen.
     ignored: i64,
 }
 

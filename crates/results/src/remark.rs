@@ -5,14 +5,14 @@ use disklab_protocol::names::STALLED;
 use disklab_units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// When and how others used a disk.
+/// A way in which other programs used a disk, and the time at which they did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Others {
-    /// Others used the disk in the time of rest before the trial, or beside its partition.
+    /// Other programs used the disk in the time of rest before the trial, or beside its partition.
     #[default]
     Before,
-    /// Others wrote while a trial measured that only reads.
+    /// Other programs wrote to the disk while a trial measured that only reads.
     Wrote,
 }
 
@@ -22,7 +22,7 @@ impl Others {
         *self == Self::Before
     }
 
-    /// Returns the words for the requests of others in a message.
+    /// Returns the words for the requests of other programs in a message.
     fn requests(self) -> &'static str {
         match self {
             Self::Before => "requests",
@@ -30,7 +30,7 @@ impl Others {
         }
     }
 
-    /// Returns the words that distinguish the requests of others from our own.
+    /// Returns the words that distinguish the requests of other programs from those of the trial.
     fn whose(self) -> &'static str {
         match self {
             Self::Before => "none of them ours",
@@ -39,7 +39,7 @@ impl Others {
     }
 }
 
-/// Why a read policy had no mirror to choose.
+/// A reason why a read policy had no mirror to choose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoMirrors {
@@ -79,8 +79,8 @@ pub enum Remark {
     /// fio measured for less time than it was asked to.
     #[error("fio measured {ran} instead of {asked}")]
     ShortRun { asked: Nanos, ran: Nanos },
-    /// Little's law does not hold: rate times latency gives other requests in flight than were kept
-    /// in flight.
+    /// Little's law does not hold: rate times latency differs from the number of requests that the
+    /// load kept in flight.
     #[error(
         "rate times latency gives {measured:.2} requests in flight instead of {asked} \
          (Little's law)"
@@ -116,7 +116,7 @@ pub enum Remark {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         plausible_from: Option<f64>,
     },
-    /// No disk has such a number: it is negative, or beyond any disk's.
+    /// The number is negative, or beyond that of any disk.
     #[error("{what} of {} {}", with_unit(*value, unit), beyond_disks(*value))]
     Implausible { what: String, value: f64, unit: String },
     /// The active setting in a source differs from the setting that the source claims to test.
@@ -173,8 +173,8 @@ pub enum Remark {
     /// The measurement timed out after this time. The result is known to be more than the limit.
     #[error("{what}: not within {limit}")]
     NotWithin { what: String, limit: Nanos },
-    /// Requests on this machine's disks could not be traced, though that was asked for. Less is
-    /// known of them.
+    /// The requests on this machine's disks could not be traced as asked, so less is known about
+    /// them.
     #[error("the requests on the disks were not traced: {why}")]
     NoTrace { why: String },
     /// The trace of this machine's disks lost events for which there was no room, so there is no
@@ -190,7 +190,7 @@ pub enum Remark {
          the kernel counted {counted_bytes}"
     )]
     TraceUnlike { device: String, traced_bytes: u64, counted_bytes: u64 },
-    /// A disk of this machine had requests that were none of ours: before the trial, or in its
+    /// A disk of this machine had requests that were not the trial's, before the trial or in its
     /// measured phase.
     #[error(
         "disturbed by others: {device} had {requests} {}, {bytes} bytes, in {within}, {}",
@@ -207,8 +207,9 @@ pub enum Remark {
     /// btrfs counted `errors` more errors of the kind `what` on a device while a trial ran.
     #[error("btrfs counted errors of device {device_id} while it ran: {what} {errors} more")]
     DeviceErrors { device_id: u64, what: String, errors: u64 },
-    /// A load was not steady after a warm-up of this length. `off_percent` is how far its rates
-    /// were off their mean, `rise_percent` how much they rose or fell over the window.
+    /// A load was not steady after a warm-up of this length. `off_percent` is the largest
+    /// difference between its rates and their mean, `rise_percent` the rise or fall of the rates
+    /// over the window.
     #[error(
         "not steady after {within} of warm-up: in the last window, rates were up to \
          {off_percent:.1} % off their mean, and their trend rose or fell by {rise_percent:.1} %"
@@ -220,8 +221,8 @@ pub enum Remark {
          {why}"
     )]
     CachesKept { why: String },
-    /// No request waited in the I/O scheduler for a place at its disk. It has the most requests
-    /// that were at any disk at once, and the fewest that a disk takes.
+    /// No request waited in the I/O scheduler for a place at its disk. The fields are the largest
+    /// number of requests that were at any disk at once, and the smallest number that a disk takes.
     #[error(
         "the I/O scheduler had nothing to choose: never more than {} at a disk, which takes \
          {tags} at once",
@@ -248,13 +249,13 @@ pub enum Remark {
 }
 
 impl Remark {
-    /// Whether the sample is no result at all because the trial failed.
+    /// Returns whether the sample is no result at all because the trial failed.
     pub fn voids(&self) -> bool {
         matches!(self, Self::FioError { .. } | Self::NoRequests | Self::NoMeasuredPhase)
     }
 
-    /// Whether the numbers contradict each other or the request. They stay in the record, and out
-    /// of verdicts.
+    /// Returns whether the numbers contradict each other or the request. They stay in the record,
+    /// and out of verdicts.
     pub fn doubts(&self) -> bool {
         match self {
             Self::LostRequests { .. }
@@ -295,13 +296,14 @@ impl Remark {
         }
     }
 
-    /// Whether a scheduler or a policy had nothing to choose. The trial's own numbers are sound
-    /// then.
+    /// Returns whether a scheduler or a policy had nothing to choose. The trial's own numbers are
+    /// sound then.
     pub fn is_no_choice(&self) -> bool {
         matches!(self, Self::NothingToSchedule { .. } | Self::NoMirrorToChoose { .. })
     }
 
-    /// Whether the numbers could be true together, but are beyond a bound of what is plausible.
+    /// Returns whether the numbers could be true together, but are beyond a bound of what is
+    /// plausible.
     pub fn is_implausible(&self) -> bool {
         match self {
             Self::PercentileAgainstMean { plausible_from, .. } => plausible_from.is_some(),
@@ -310,7 +312,7 @@ impl Remark {
         }
     }
 
-    /// Returns why the numbers are not to be relied on, for a remark that doubts them.
+    /// Returns the reason for a remark's doubt about the numbers.
     pub fn in_doubt(&self) -> String {
         match self {
             // The numbers may well be true together, but include more than the trial's own load.
@@ -341,7 +343,7 @@ fn against_mean(percent: f64, mean: f64, slowest: Option<f64>, is_possible: bool
              least {slowest} on average"
         ),
         (Some(slowest), true) => {
-            // 100 - 99.9 is no 0.1 in binary.
+            // In binary, 100 - 99.9 is not exactly 0.1.
             let slower = ((100.0 - percent) * 1e6).round() / 1e6;
             format!(
                 "implausible: the mean is at least {mean}, and it is below half of that, so \

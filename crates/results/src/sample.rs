@@ -1,5 +1,5 @@
-//! The numbers of one trial: joins fio's report with the disks' closing record, and checks them
-//! against each other.
+//! Makes the numbers of one trial: joins fio's report with the disks' closing record, and checks
+//! them against each other.
 
 use disklab_protocol::closing::{Closing, DeviceCounts, PhaseCounts};
 use disklab_protocol::mark::MEASURED_PHASE;
@@ -11,7 +11,7 @@ use crate::histogram::Histogram;
 use crate::integrity::{self, Claim, Clock, DirectionClaim};
 use crate::remark::Remark;
 
-/// Fewest requests for a p99.9: fewer do not contain a thousandth.
+/// Smallest number of requests for a p99.9: fewer do not contain a thousandth.
 pub const ENOUGH_FOR_P99_9: u64 = 1000;
 /// Bytes that a filesystem reads now and then of its own accord.
 const UNASKED: u64 = 1 << 20;
@@ -26,15 +26,15 @@ const APART: f64 = 1.1;
 /// The load that the trial was asked for, as far as its results can be checked against it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestedLoad {
-    /// Requests that the load keeps in flight at any time: iodepth times numjobs, or numjobs alone
-    /// with a synchronous engine. `None` for a load that is no closed loop (limited in rate, or
-    /// buffered).
+    /// Number of requests that the load keeps in flight at any time: iodepth times numjobs, or
+    /// numjobs alone with a synchronous engine. `None` for a load that is not a closed loop
+    /// (limited in rate, or buffered).
     pub in_flight: Option<u32>,
     /// Whether requests bypass the page cache (`direct=1`).
     pub direct: bool,
     /// Whether fio alone uses the disks, so that the bytes of the disks can be compared with fio's.
     pub alone: bool,
-    /// How long fio measures, without its ramp.
+    /// Time for which fio measures, without its ramp.
     pub runtime: Nanos,
     /// Number of jobs that measure.
     pub jobs: u32,
@@ -59,7 +59,7 @@ pub struct Sample {
     pub requests: u64,
     /// Mean of fio's `lat` (submission and completion), in nanoseconds.
     pub lat_mean_ns: f64,
-    /// The kind of fio's latencies that the percentiles are of.
+    /// The kind of fio's latencies from which the percentiles are computed.
     pub percentiles_of: Option<LatencyKind>,
     pub p50_ns: Option<Nanos>,
     pub p99_ns: Option<Nanos>,
@@ -147,13 +147,13 @@ pub struct ReadStatsChange {
     pub avg_ns: Option<Nanos>,
     /// Number of checkpoints.
     pub checkpoints: u64,
-    /// How many times more the device was passed over than chosen; negative if it was chosen more
-    /// often.
+    /// Number of times that the device was passed over minus the number of times that it was
+    /// chosen.
     pub ignored: i64,
-    /// At the end: how many times the device was passed over since it was last chosen. Negative
-    /// while it is tried again.
+    /// Number of times, at the end, that the device was passed over since it was last chosen.
+    /// Negative while it is tried again.
     pub age: i64,
-    /// At the end: the mean latency since the last checkpoint, by which policies decide.
+    /// Mean latency, at the end, since the last checkpoint, by which policies decide.
     pub checkpoint_avg_ns: Nanos,
 }
 
@@ -367,7 +367,7 @@ fn judge_jobs(jobs: &[&Job], remarks: &mut Vec<Remark>) {
     let failed = jobs.iter().filter(|job| job.error != 0);
     remarks.extend(failed.map(|job| Remark::FioError { job: job.name.clone(), errno: job.error }));
     let directions = || jobs.iter().flat_map(|job| job.directions());
-    // fio counts each sync as a short read of none.
+    // fio counts each sync as a short read of no bytes.
     let syncs = sum(jobs.iter().map(|job| job.syncs));
     let short = sum(directions().map(|direction| direction.short_ios)).saturating_sub(syncs);
     let dropped = sum(directions().map(|direction| direction.drop_ios));

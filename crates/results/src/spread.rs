@@ -21,7 +21,7 @@ impl Spread {
         Some(Self { min, median: low.midpoint(high), max })
     }
 
-    /// Whether the ranges have a value in common.
+    /// Returns whether the ranges have a value in common.
     pub fn overlaps(&self, other: &Self) -> bool {
         self.min <= other.max && other.min <= self.max
     }

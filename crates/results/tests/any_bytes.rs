@@ -1,4 +1,5 @@
-//! No bytes make a parser panic, and every accepted report can be joined and written.
+//! Tests that no bytes make a parser panic, and that every accepted report can be joined and
+//! written.
 
 use disklab_protocol::{closing, digest};
 use disklab_results::integrity::Clock;

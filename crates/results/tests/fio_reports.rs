@@ -1,4 +1,4 @@
-//! Real reports of fio, made by `data/make.sh`.
+//! Tests the parser on real reports of fio, made by `data/make.sh`.
 
 use disklab_results::fio::{self, Direction, Fio, Latency};
 

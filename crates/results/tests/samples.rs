@@ -1,4 +1,5 @@
-//! Samples joined from real reports of fio and closing records made to agree or disagree with them.
+//! Tests samples that are joined from real reports of fio and closing records made to agree or
+//! disagree with them.
 
 use disklab_protocol::closing::{Closing, DeviceCounts, PhaseCounts};
 use disklab_results::fio::{self, Fio};
@@ -166,7 +167,8 @@ fn disks_that_did_less_than_fio_are_noticed() {
     let expected = Remark::ReadFromElsewhere { fio_bytes: 1024 * 4096, disks_bytes: 1005 * 4096 };
     assert_eq!(remarks(1005, &asked), [expected]);
     assert_eq!(remarks(1005, &RequestedLoad { direct: false, ..asked }), []);
-    // A request in flight at either end, a hundredth, and a filesystem's occasional reads.
+    // The known reads are those of a request in flight at either end, a hundredth, and a
+    // filesystem's occasional reads.
     let known = (2 * (8 + 10) * 4096 + 1024 * 4096 * 2 / 100 + (1 << 20)) / 4096;
     assert_eq!(remarks(1024 + known - 40, &asked), []);
     assert!(matches!(remarks(1024 + known + 40, &asked)[..], [Remark::ReadBesides { .. }]));

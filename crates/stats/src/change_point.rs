@@ -1,9 +1,9 @@
-//! Changes of the level of a time series.
+//! Finds changes of the level of a time series.
 
 use crate::Error;
 use crate::error::{at_least, finite};
 
-/// Fewest samples of a segment, because a single odd sample is no new level.
+/// Smallest number of samples of a segment, because a single odd sample is no new level.
 const SHORTEST: usize = 2;
 
 /// Returns the indices at which a new level begins, in rising order. Of all ways to cut `series`
@@ -33,7 +33,7 @@ pub fn change_points(series: &[f64], penalty: f64) -> Result<Vec<usize>, Error> 
     let mut last = vec![0; n + 1];
     best[0] = -penalty;
     let mut starts = Vec::with_capacity(n);
-    // By end: the starts that can never again be best, found too costly at that end.
+    // Starts that can never again be best, by the end at which they were found too costly.
     let mut retired: Vec<Vec<usize>> = vec![Vec::new(); n + 1];
     for end in SHORTEST..=n {
         let start = end - SHORTEST;

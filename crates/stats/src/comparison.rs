@@ -54,19 +54,19 @@ use crate::{
     one_sample_shift, one_sample_t, two_sample_shift, welch,
 };
 
-/// The fewest trials of a cell, or pairs, that a verdict may rest on.
+/// Smallest number of trials of a cell, or of pairs, for a verdict.
 pub const FEWEST: usize = 3;
 
 /// The method of an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
-    /// [`one_sample_shift`] of the log-ratios.
+    /// The ranks of the log-ratios, by [`one_sample_shift`].
     PairedRanks,
-    /// [`one_sample_t`] of the log-ratios.
+    /// Student's t of the log-ratios, by [`one_sample_t`].
     PairedT,
-    /// [`two_sample_shift`] of the logarithms.
+    /// The ranks of the logarithms, by [`two_sample_shift`].
     Ranks,
-    /// [`welch`] of the logarithms.
+    /// Welch's t of the logarithms, by [`welch`].
     WelchT,
 }
 

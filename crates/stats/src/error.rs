@@ -1,7 +1,7 @@
 //! Errors, and the checks that all functions make of their arguments.
 
-/// Why a statistic cannot be computed. `what` names the argument in the words of the function's
-/// documentation.
+/// A reason why a statistic cannot be computed. `what` names the argument in the words of the
+/// function's documentation.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Error {
     #[error("{what}: {given} given, at least {needed} are needed; run more seeds")]

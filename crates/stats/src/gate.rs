@@ -1,4 +1,4 @@
-//! A gate for regressions: whether anything got worse by more than allowed.
+//! A gate for regressions: it decides whether anything got worse by more than allowed.
 
 use crate::error::{above_zero, chance};
 use crate::{Better, Correction, Error, Estimate, Finding, Interval};
@@ -63,7 +63,7 @@ impl Gate {
         self.worst
     }
 
-    /// Whether an effect is within the limit.
+    /// Returns whether an effect is within the limit.
     pub(crate) fn is_within(&self, log_ratio: f64) -> bool {
         match self.better {
             Better::Higher => log_ratio > self.worst,

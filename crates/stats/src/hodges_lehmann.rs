@@ -1,10 +1,10 @@
-//! The distance between two samples, whatever the shape of their distribution.
+//! Estimates the distance between two samples, whatever the shape of their distribution.
 
 use crate::error::{at_least, chance, finite};
 use crate::rank_null::RankNull;
 use crate::{Error, Interval, LocationTest, Tails};
 
-/// Most values of a sample: all pairs are kept and sorted.
+/// Largest number of values of a sample, because all pairs are kept and sorted.
 const MOST: usize = 3_000;
 
 /// A shift as the median of many small comparisons. Its interval and p-values need no normal

@@ -15,7 +15,7 @@ impl Interval {
         self.low <= value && value <= self.high
     }
 
-    /// Whether the interval lies in the open interval from `low` to `high`.
+    /// Returns whether the interval lies in the open interval from `low` to `high`.
     pub fn is_inside(&self, low: f64, high: f64) -> bool {
         low < self.low && self.high < high
     }

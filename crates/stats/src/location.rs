@@ -32,9 +32,9 @@ pub trait LocationTest {
 /// is no difference.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tails {
-    /// Small if the first sample (or the differences) lies lower.
+    /// The chance for the lower side: small if the first sample (or the differences) lies lower.
     pub less: f64,
-    /// Small if the first sample (or the differences) lies higher.
+    /// The chance for the higher side: small if the first sample (or the differences) lies higher.
     pub greater: f64,
 }
 

@@ -4,9 +4,9 @@ use crate::Error;
 use crate::error::positive;
 use crate::log_ratio::mean;
 
-/// The gap between two modes is more than this many times as wide as the wider mode.
+/// Least ratio of the gap between two modes to the width of the wider mode.
 const APART: f64 = 5.0;
-/// The fewest trials of each mode.
+/// Smallest number of trials of each mode.
 const FEWEST: usize = 2;
 
 /// Two groups of trials of one cell: the geometric mean of each, the lower first.
@@ -54,7 +54,8 @@ mod tests {
         let found = modes(&[331.0, 550.0, 329.0, 552.0, 330.0]).unwrap();
         assert_eq!(found.trials, (3, 2));
         assert!((found.lower - 330.0).abs() < 0.1 && (found.upper - 551.0).abs() < 0.1);
-        // Two outliers of one value each, one outlier, no gap, an irrelevant gap, too few values.
+        // The cases are two outliers of one value each, one outlier, no gap, an irrelevant gap, and
+        // too few values.
         for values in [
             &[330.0, 331.0, 550.0][..],
             &[330.0, 331.0, 329.0, 550.0],

@@ -1,4 +1,4 @@
-//! The points that no other point beats in both of two numbers.
+//! Finds the points that no other point beats in both of two numbers.
 
 use std::cmp::Ordering;
 

@@ -118,7 +118,7 @@ impl Gate {
         next: f64,
     ) -> Result<Option<TrialsNeeded>, Error> {
         let (trials, method) = (finding.trials(), finding.method());
-        // Two-sided levels of one-sided tests.
+        // These are the two-sided levels of one-sided tests.
         let pass = 2.0 * self.alpha();
         let regress = pass / cells.max(1) as f64;
         let too_few = method.least_p(trials) > pass.max(regress);

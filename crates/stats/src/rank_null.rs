@@ -2,8 +2,8 @@
 
 use crate::distribution::{normal_cdf, normal_quantile};
 
-/// Most values for an exact distribution; beyond, it is normal. Exact counts fit `u128`: the
-/// largest number of deals is 128 over 64, 2.4e37.
+/// Largest number of values for an exact distribution; beyond, it is normal. Exact counts fit
+/// `u128`: the largest number of deals is 128 over 64, 2.4e37.
 const MOST_EXACT: usize = 128;
 
 /// The distribution of a whole number from 0 to `most`, symmetric about the middle.

@@ -49,7 +49,7 @@ pub fn welch(left: &[f64], right: &[f64]) -> Result<StudentT, Error> {
     StudentT {
         estimate: mean(left) - mean(right),
         standard_error: squared.sqrt(),
-        // Without any spread any number will do.
+        // Without any spread, the number of degrees does not matter.
         degrees_of_freedom: if degrees.is_finite() { degrees } else { n_left + n_right - 2.0 },
     }
     .if_it_fits()

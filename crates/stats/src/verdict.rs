@@ -1,4 +1,4 @@
-//! The verdict on a comparison, in one word. This is the only place that defines the words.
+//! Defines the verdict on a comparison, in one word. No other place defines the words.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -112,7 +112,7 @@ impl Rule {
 }
 
 impl Verdict {
-    /// Whether it is certain that the treatment differs from the baseline.
+    /// Returns whether it is certain that the treatment differs from the baseline.
     pub fn is_difference(self) -> bool {
         matches!(self, Self::Better | Self::Worse)
     }

@@ -28,7 +28,7 @@ fn u(left: &[f64], right: &[f64]) -> f64 {
         .sum()
 }
 
-/// Pools without ties, with some, with many, and with nothing else.
+/// Pools of values without ties, with some, with many, and with nothing else.
 const POOLS: [[f64; 9]; 4] = [
     [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0],
     [1.0, 2.0, 2.0, 4.0, 5.0, 5.0, 5.0, 8.0, 9.0],
@@ -87,7 +87,7 @@ fn tails_of_one_sample_are_the_share_of_signs() {
             let sign = |at: usize| if signs >> at & 1 == 1 { 1.0 } else { -1.0 };
             magnitudes.iter().enumerate().map(|(at, magnitude)| sign(at) * magnitude).collect()
         };
-        // Midranks, by counting.
+        // Ranks are midranks, counted one by one.
         let rank = |magnitude: f64| {
             let below = magnitudes.iter().filter(|&&other| other < magnitude).count() as f64;
             let equal = magnitudes.iter().filter(|&&other| other == magnitude).count() as f64;

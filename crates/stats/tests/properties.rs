@@ -1,4 +1,4 @@
-//! Properties that must hold for any data.
+//! Tests properties that must hold for any data.
 
 #![expect(clippy::float_cmp, reason = "what is exact is compared exactly")]
 

@@ -3,7 +3,7 @@
 use disklab_block_devices::watch::layout::{EventLayout, EventKind, TraceLayout};
 use disklab_block_devices::watch::stat::Stat;
 
-// The kernel's descriptions of its events and of its disks.
+// The input is the kernel's descriptions of its events and of its disks.
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let said = String::from_utf8_lossy(data);
     if let Ok(layout) = TraceLayout::of_page(&said, 4096) {

@@ -20,7 +20,7 @@ fn layout() -> TraceLayout {
     TraceLayout { page: 256, timestamp: field(0, 8), commit: field(8, 8), data: 16, events }
 }
 
-// The kernel's buffers of two processors.
+// The input is the kernel's buffers of two processors.
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let layout = layout();
     let (one, other) = data.split_at(data.len() / 2);

@@ -3,8 +3,8 @@
 use disklab_disksim::{Drive, MeasuredRequest, replay};
 use disklab_units::Nanos;
 
-// A drive's files, separated by lines of `%%`. The first includes the others, under whatever names.
-// A drive that was read can serve requests.
+// The input is a drive's files, separated by lines of `%%`. The first file may include the others
+// by any name. A drive that was read can serve requests.
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(data);
     let mut parts = text.split("\n%%\n").map(|part| part.as_bytes().to_vec());

@@ -1,6 +1,6 @@
 #![no_main]
 
-// Requests that were measured on a drive, as `disklab validate` reads them.
+// The input is a trace of requests measured on a drive, which `disklab validate` reads.
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     const SECTORS: u64 = 1 << 30;
     if let Ok(requests) = disklab_disksim::trace::read("drive.trace", data, SECTORS) {

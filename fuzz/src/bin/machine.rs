@@ -2,7 +2,7 @@
 
 use disklab_config::machine::{groups, lsblk};
 
-// The output of lsblk, btrfs, mdadm and zpool.
+// The input is the output of lsblk, btrfs, mdadm and zpool.
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     // The program decodes their output in the same way.
     let said = String::from_utf8_lossy(data);

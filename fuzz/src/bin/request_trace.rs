@@ -3,7 +3,7 @@
 use disklab_trace::timeline::Shape;
 use disklab_trace::{TraceEntry, Error, TracePhase, TraceReader, Survey, Timeline, WithDepth, delay};
 
-/// Most entries that are read; inputs with more only take longer.
+/// Largest number of entries that are read; inputs with more only take longer.
 const ENTRIES: usize = 10_000;
 
 fn entries(data: &[u8]) -> impl Iterator<Item = Result<TraceEntry, Error>> {

@@ -1,6 +1,6 @@
 #![no_main]
 
-//! A record's `trials.jsonl`.
+//! Fuzzes a record's `trials.jsonl`.
 
 use disklab_record::Chain;
 

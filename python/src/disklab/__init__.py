@@ -1,4 +1,4 @@
-"""The real Linux kernel, on disks you describe, in virtual time: thousands of trials, and their
+"""Runs the real Linux kernel on described disks in virtual time: thousands of trials, and their
 results as frames.
 """
 

@@ -1,4 +1,4 @@
-"""Trials that go to a node together: they begin on the same disks, and are worth the way."""
+"""Divides trials into batches. The trials of a batch begin on the same disks and run on one node."""
 
 from __future__ import annotations
 
@@ -6,20 +6,22 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-# A batch is to take so long, in ms: a node looks at kernel, tools and disks once for each.
+# Shortest and longest time of a batch, in ms. A node checks kernel, tools and disks once for each
+# batch, which a short batch would not be worth.
 SHORTEST = 10_000
 LONGEST = 60_000
-# Each processor of the cluster gets so many, so that none is idle for long in the end.
+# Number of batches for each processor of the cluster, so that at the end none is idle for long.
 FOR_EACH = 8
-# And so many even where they are short.
+# Least number of batches for each processor, even if they are shorter than SHORTEST.
 LEAST_FOR_EACH = 2
-# What a node that is lost takes with it, and what the driver holds at a time.
+# Largest number of trials in a batch: they are lost with a node, and the driver holds their results
+# at one time.
 MOST_TRIALS = 32
 
 
 @dataclass(frozen=True)
 class Trial:
-    """As `disklab plan` tells of it."""
+    """A trial, with the fields of `disklab plan`."""
 
     name: str
     key: str
@@ -41,11 +43,11 @@ class Trial:
 @dataclass
 class Batch:
     trials: list[Trial]
-    # The key of the disks that they begin on, none of bare ones.
+    # Key of the prepared disks that the trials begin on; None for bare disks.
     disks: str | None
-    # Nodes where some of them failed for a reason that may be the node's.
+    # Ids of nodes on which some of the trials failed for a reason that may be the node's.
     elsewhere: set[str] = field(default_factory=set)
-    # How often a node was lost with it.
+    # Number of times that a node was lost with the batch.
     lost: int = 0
 
     @property
@@ -58,13 +60,15 @@ class Batch:
 
 
 def length(trials: Iterable[Trial], processors: float) -> int:
-    """How long a batch is to take, in ms."""
+    """Returns the time that a batch should take, in ms."""
     for_each = sum(trial.wall_ms for trial in trials) / max(processors, 1)
     return int(min(max(for_each / FOR_EACH, SHORTEST), LONGEST, for_each / LEAST_FOR_EACH))
 
 
 def cut(trials: Iterable[Trial], disks: str | None, length_ms: int) -> Iterator[Batch]:
-    """Batches of so long, of trials that need as much of a node, in their order."""
+    """Cuts trials into batches that take at most `length_ms`, in their order. The trials of a batch
+    need the same number of processors and the same memory.
+    """
     open_ones: dict[tuple[int, int], list[Trial]] = {}
     for trial in trials:
         needs = (trial.processors, trial.memory)

@@ -1,4 +1,4 @@
-"""Sweeps on Ray: which node runs what is Ray's to say; what was not done is asked for again."""
+"""Runs batches on Ray, which chooses the nodes. Batches that were lost are run again."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from disklab import node
 from disklab.batches import Batch
 from disklab.program import Error
 
-# Batches that Ray knows of, for each processor: enough that none waits, and that a cluster that can
-# grow does.
+# Batches that are given to Ray, for each processor: enough that no processor waits, and that a
+# cluster that can grow does.
 AHEAD = 4
 LEAST_AHEAD = 64
-# A batch that nodes were lost with so often may be why.
+# Number of lost nodes after which a batch itself may be the cause.
 MOST_LOST = 10
-# A node that trials fail on is left out after so many batches without one that did not.
+# Number of batches with failed trials, without one that succeeded, after which a node is excluded.
 MOST_FAILURES = 2
 NODE_ID = "ray.io/node-id"
-# Of the node, in what Ray says of an exception of a task.
+# The node's address in Ray's text about an exception of a task.
 ADDRESS = re.compile(r"\(pid=\d+, ip=([^,)\s]+)")
 
 Order = Callable[[Batch], "dict[str, Any]"]
 
 
 class Cluster:
-    """Runs batches on the nodes of a cluster, and tells of each answer once."""
+    """Runs batches on the nodes of a cluster, and yields each answer once."""
 
     def __init__(
         self, order: Order, remark: Callable[[str], None], work: Callable[..., Any] = node.task
     ) -> None:
-        # By value, so that a node without this package can say so.
+        # Ray pickles the module by value, so that a node without this package can report that.
         ray.cloudpickle.register_pickle_by_value(node)
         self._task = ray.remote(max_retries=0)(work)
         self._order, self._remark = order, remark
@@ -45,7 +45,7 @@ class Cluster:
         self._nodes = nodes()
         self._excluded: dict[str, str] = {}
         self._failures: dict[str, int] = {}
-        # There is no node at all.
+        # Whether the cluster has no node at all.
         self.waiting = False
 
     def add(self, batches: Iterable[Batch]) -> None:
@@ -63,19 +63,17 @@ class Cluster:
         return len(self._running)
 
     def using(self) -> set[str | None]:
-        """The disks that are still wanted."""
+        """Returns the keys of the disks that batches still need."""
         return {batch.disks for batch in (*self._pending, *self._running.values())}
 
     def answers(self, timeout: float) -> Iterable[tuple[Batch, dict[str, Any]]]:
-        """Those that come within so many seconds; each is gone from here when the next is asked
-        for.
-        """
-        # The last fit one may be lost after the others were left out.
+        """Yields the answers that come within `timeout` seconds, each once."""
+        # The last node that can run trials may be lost after the others were excluded.
         if self._excluded and not self.others(set()):
             raise self._none_left()
         self._submit()
         if not self._running:
-            # The first disks are being prepared.
+            # Nothing can run before the first disks are prepared.
             time.sleep(timeout)
             return
         done, _ = ray.wait(list(self._running), num_returns=1, timeout=timeout, fetch_local=False)
@@ -85,8 +83,8 @@ class Cluster:
             yield from self._answer(ref)
 
     def _look(self) -> None:
-        """To wait for a node looks like a trial that takes long, and is told. It is no error:
-        clusters grow.
+        """Reports that the cluster has no node, since waiting looks like a trial that takes long.
+        This is not an error: clusters grow.
         """
         there = nodes()
         if there and self.waiting:
@@ -96,7 +94,7 @@ class Cluster:
         self.waiting = not there
 
     def stop(self) -> Iterable[tuple[Batch, dict[str, Any]]]:
-        """Ends what runs, and tells what had ended."""
+        """Stops running batches, and yields the answers of those that had ended."""
         done, others = ray.wait(list(self._running), num_returns=len(self._running), timeout=0)
         for ref in others:
             ray.cancel(ref)
@@ -108,7 +106,7 @@ class Cluster:
         return self._nodes.get(node_id, f"node {node_id[:8]}")
 
     def record_failure(self, node_id: str, reason: str) -> None:
-        """Trials failed there, which may be its fault."""
+        """Records that trials failed on a node, which may be the node's fault."""
         self._failures[node_id] = self._failures.get(node_id, 0) + 1
         if self._failures[node_id] >= MOST_FAILURES:
             self.exclude(node_id, reason)
@@ -117,12 +115,12 @@ class Cluster:
         self._failures.pop(node_id, None)
 
     def others(self, without: set[str]) -> set[str]:
-        """Nodes that may run something, but for those."""
+        """Returns the nodes that can run batches, except the nodes in `without`."""
         self._nodes |= nodes()
         return set(nodes()) - set(self._excluded) - without
 
     def exclude(self, node_id: str, reason: str) -> None:
-        """Nothing more goes there."""
+        """Excludes a node: it gets no more batches."""
         if node_id in self._excluded:
             return
         left = self.others({node_id})
@@ -170,12 +168,12 @@ class Cluster:
         yield batch, answer
 
     def _broken(self, batch: Batch, error: RayTaskError) -> None:
-        """A node could not even begin: it has another Python, say."""
-        # Ray has made another exception of the node's, which has the address in its text only.
+        """Handles a batch that a node could not begin, for instance because it has another Python."""
+        # Ray replaces the node's exception by its own, which has the address in its text only.
         told = ADDRESS.search(str(error))
         address = told[1] if told else "an address that Ray does not tell"
         there = [node_id for node_id, name in self._nodes.items() if f", {address})" in name]
-        # The last line of a trace says what happened.
+        # The last line of a trace has the reason.
         reason = f"a batch could not be begun there: {str(error.cause).strip().splitlines()[-1]}"
         self._again(batch, f"on a node at {address}, {reason}")
         if len(there) == 1:
@@ -207,7 +205,7 @@ class Cluster:
 
 
 def nodes() -> dict[str, str]:
-    """Those that are there and can run something, by id, as messages name them."""
+    """Returns the nodes that are alive and can run something: their names in messages, by id."""
     able = (node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU", 0) >= 1)
     return {
         node["NodeID"]: f"node {node['NodeID'][:8]} "

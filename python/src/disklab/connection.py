@@ -1,5 +1,5 @@
-"""A Ray cluster by its address: that it is there, and the one that is meant, before anything is
-begun.
+"""Connects to a Ray cluster by its address. Checks first that a cluster answers there, and that it
+is the one that is meant.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from collections.abc import Iterator
 
 from disklab import program
 
-# A cluster that is there answers at once, in seconds.
+# Timeout of a connection in seconds. A running cluster answers at once.
 PATIENCE = 10.0
 START = "`ray start --head` starts one on a machine, `ray start --address=...` adds others"
 
 
 @contextlib.contextmanager
 def connected(address: str) -> Iterator[None]:
-    """This process is of that cluster meanwhile; afterwards it is what it was before."""
+    """Connects this process to a cluster, and restores its earlier state afterwards."""
     try:
         import ray
         from ray.exceptions import RayError
@@ -45,11 +45,13 @@ def connected(address: str) -> Iterator[None]:
 
 
 def _why(error: BaseException) -> str:
-    """With the innermost cause, which Ray's own words leave out, and what to do."""
+    """Returns the reason of an error with its innermost cause, which Ray's own text leaves out, and
+    what to do.
+    """
     cause = error
     while below := cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__):
         cause = below
-    # It may quote a trace, whose last line says what happened.
+    # The cause may quote a trace, whose last line has the reason.
     reason = f"{type(cause).__name__}: {cause}".strip().splitlines()[-1]
     said = str(error) if cause is error else f"{error}: {reason}"
     if "AuthenticationError" not in reason:
@@ -59,7 +61,9 @@ def _why(error: BaseException) -> str:
 
 
 def _check_there(address: str) -> None:
-    """Ray itself would try for long, and end with words of its own."""
+    """Checks that a cluster answers. Ray itself would try for long, and end with an unclear
+    message.
+    """
     place = _place(address)
     if place is None:
         return
@@ -83,7 +87,7 @@ def _check_same(address: str, here: str) -> None:
 
 
 def _place(address: str) -> tuple[str, int] | None:
-    """Host and port, where an address has them."""
+    """Returns the host and port of an address; None if it has no port."""
     host, colon, port = address.rpartition("://")[2].rpartition(":")
     return (host.strip("[]"), int(port)) if colon and port.isdigit() else None
 

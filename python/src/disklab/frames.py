@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Table = Literal["results", "trials", "metrics", "histograms", "traces"]
 Frame = Literal["pandas", "polars"]
-# What tells the trials of several records apart.
+# Columns that identify a trial among those of several records.
 NAME = ["suite", "run", "trial"]
 
 
@@ -27,18 +27,18 @@ def load(
     table: Table = "results",
     frame: Frame = "pandas",
 ) -> pandas.DataFrame | polars.DataFrame:
-    """A table of one record or several.
+    """Returns a table of one record or several.
 
-    `results` has a row for each trial: the axes and the parameters of its cell, and each number of
-    the whole trial in a column of its own. An axis whose values are all numbers of one kind has
-    numbers: of times the ns, of sizes the bytes, of rates the bytes a second. The other tables are
-    as `disklab export` writes them (docs/FORMAT.md, Tables).
+    `results` has a row for each trial: the axes and the parameters of its cell, and a column for
+    each number of the whole trial. An axis whose values are all numbers of one kind has numbers:
+    times in ns, sizes in bytes, rates in bytes a second. The other tables have the columns that
+    `disklab export` writes (docs/FORMAT.md, Tables).
     """
     _check("table", table, get_args(Table))
     _check("frame", frame, get_args(Frame))
     listed = [runs] if isinstance(runs, (str, os.PathLike)) else list(runs)
     with tempfile.TemporaryDirectory(prefix="disklab-") as folder:
-        # Of a damaged record, no more than is needed has to be whole.
+        # Only the needed tables are exported, so that the rest of a record may be damaged.
         wanted = "trials,metrics" if table == "results" else table
         program.ask(
             ["export", "--format", "parquet", "--output", folder, "--table", wanted, "--", *listed]
@@ -70,8 +70,8 @@ def _pandas(folder: Path, table: str) -> pandas.DataFrame:
     names = pyarrow.schema([("suite", pyarrow.string()), ("run", pyarrow.string())])
     partitions = pyarrow.dataset.partitioning(names, flavor="hive")
     read = pyarrow.dataset.dataset(folder / table, partitioning=partitions).to_table()
-    # pandas' own columns of whole numbers have none that is missing: it would make them floating
-    # ones, and round them.
+    # pandas' default columns of whole numbers cannot have missing values: pandas would convert them
+    # to floating numbers and round them.
     kinds = {
         pyarrow.uint64(): pandas.UInt64Dtype(),
         pyarrow.bool_(): pandas.BooleanDtype(),
@@ -101,7 +101,7 @@ def _join_pandas(trials: pandas.DataFrame, metrics: pandas.DataFrame) -> pandas.
         trials[axis] = pandas.Series(
             values if found is None else found, index=trials.index, dtype=kind
         )
-    # pandas cannot join by text that there is none of.
+    # pandas cannot join an empty table by columns of text.
     return (
         trials if whole.empty else trials.merge(whole, how="left", left_on=NAME, right_index=True)
     )
@@ -130,7 +130,7 @@ def _join_polars(trials: polars.DataFrame, metrics: polars.DataFrame) -> polars.
 
 
 def _axes(jobs: Iterable[object], parameters: Iterable[object]) -> dict[str, list[str | None]]:
-    """The values of axes over numbers, of each trial."""
+    """Returns the values of the axes over numbers, one for each trial, by axis."""
     rows = [json.loads(told) if isinstance(told, str) else {} for told in parameters]
     names = dict.fromkeys(name for row in rows for name in row)
     return {

@@ -1,4 +1,4 @@
-"""`disklab gather`, which alone writes the record."""
+"""Runs `disklab gather`, which alone writes the record."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ from disklab.question import Question
 
 
 class Gatherer:
-    """The record of a sweep while it is written: `begun` says what it lacks."""
+    """Writes the record of a sweep through `disklab gather`. `begun` lists the trials that it
+    lacks.
+    """
 
     def __init__(self, question: Question, out: Path | None, retry_failed: bool) -> None:
-        # Open as long as the child may write.
+        # The file stays open as long as the child may write to it.
         self._stderr = tempfile.TemporaryFile("w+")  # noqa: SIM115
-        # How a sweep goes on whose record is there.
+        # The end of an error: how to continue a sweep whose record exists.
         self._kept = ""
         folder = [] if out is None else [f"--out={out}"]
         retry = ["--retry-failed"] if retry_failed else []
@@ -35,7 +37,7 @@ class Gatherer:
             stdout=subprocess.PIPE,
             stderr=self._stderr,
             text=True,
-            # Ctrl-C is for whoever asked; this ends when its input does.
+            # Ctrl-C is for the caller. The child ends when its input does.
             start_new_session=True,
             preexec_fn=ends_with_parent,
         )
@@ -52,7 +54,7 @@ class Gatherer:
             f"; what is in the record is kept, and sweep(..., out={str(self.record)!r}) goes on"
         )
         self.process = self._child.pid
-        # The record's lock is ours: what is there was left by a driver that was killed.
+        # The record is locked for this process: an old folder was left by a driver that was killed.
         self._incoming = self.record.parent / f".{self.record.name}.incoming"
         shutil.rmtree(self._incoming, ignore_errors=True)
         try:
@@ -64,7 +66,7 @@ class Gatherer:
 
     def _listen(self) -> None:
         for line in self._output:
-            # It was killed.
+            # A line is cut off if the child was killed.
             if not line.endswith("\n"):
                 break
             said = json.loads(line)
@@ -72,7 +74,7 @@ class Gatherer:
         self._answers.put(None)
 
     def ready(self) -> Iterator[dict[str, Any]]:
-        """Sets of prepared disks, and their trials, that are there since this was last asked."""
+        """Yields sets of disks that were prepared since the last call, each with its trials."""
         while True:
             try:
                 said = self._ready.get_nowait()
@@ -83,13 +85,13 @@ class Gatherer:
             yield said
 
     def check(self) -> None:
-        """That it is still there."""
+        """Raises an error if the child has ended."""
         if self._child.poll() is not None:
             raise self._gone()
 
     def add(self, part: bytes, without: Sequence[str] = ()) -> dict[str, Any]:
-        """Adds the trials of a packed record, and says which those are; when this returns they are
-        safe on disk.
+        """Adds the trials of a packed record, and returns the child's answer, which names them.
+        They are then safe on disk.
         """
         folder = None
         try:
@@ -100,7 +102,7 @@ class Gatherer:
                 shutil.rmtree(folder, ignore_errors=True)
             raise self._no_place(error) from error
         answer = self._add(folder / "part", without)
-        # Without an answer, after Ctrl-C, it may be read still.
+        # If Ctrl-C came before the answer, the child may still be reading the folder.
         shutil.rmtree(folder, ignore_errors=True)
         return answer
 
@@ -127,12 +129,12 @@ class Gatherer:
                 raise self._gone()
             if "conflict" in answer:
                 raise program.Error(answer["conflict"])
-            # Ctrl-C may have come before the answer to an earlier one.
+            # The first answers may be those to parts that were interrupted by Ctrl-C.
             if answer["part"] == str(part):
                 return answer
 
     def close(self) -> None:
-        # Of one that is gone, what is not sent yet is of no use.
+        # If the child is gone, nobody needs the input that was not sent yet.
         with contextlib.suppress(BrokenPipeError):
             self._input.close()
         self._child.wait()
@@ -151,7 +153,7 @@ def _unpack(part: bytes, folder: Path) -> None:
     packed = folder / "packed"
     packed.write_bytes(part)
     with tarfile.open(packed) as archive:
-        # Older Pythons have no filters; what comes is from nodes of ours.
+        # Older versions of Python have no filters. The archives come from nodes of this sweep.
         if hasattr(tarfile, "data_filter"):
             archive.extractall(folder, filter="data")
         else:

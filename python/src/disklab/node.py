@@ -1,7 +1,7 @@
-"""What runs on a node of a cluster: a batch of trials, by the program there.
+"""Runs a batch of trials on a node of a cluster, with the program that is installed there.
 
-It is sent to the nodes as it is, so that one without this package can say so: the standard library
-only.
+The module is sent to the nodes as it is, so that a node without this package can report that. It
+uses the standard library only.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-# The bytes of files that one piece of a parcel has at most, before they are packed.
+# Largest number of bytes of files in one piece of a parcel, before compression.
 PIECE = 32 << 20
 _PR_SET_PDEATHSIG = 1
 _checked: dict[str, str] = {}
-# How many trials a node runs at a time.
+# Number of trials that a node runs at a time, by its id.
 _guests: dict[str, int] = {}
 
 
 class Problem(Exception):
-    """Why this node cannot carry trials out. Another may."""
+    """A reason why this node cannot run trials. Another node may be able to."""
 
 
 def task(order: dict[str, Any]) -> dict[str, Any]:
-    """What a node of Ray is given."""
+    """Runs an order as a task of Ray, and adds the node's id to the answer."""
     import ray
 
     node = ray.get_runtime_context().get_node_id()
@@ -53,7 +53,8 @@ def task(order: dict[str, Any]) -> dict[str, Any]:
             )
         answer = run({**order, "guests": _guests[node]}, ray.get)
     except Exception as error:
-        # Of the node or of the program; without its name nobody could tell which.
+        # The error may be the node's or the program's; without the node's name nobody could tell
+        # which.
         answer = {
             "problem": f"it failed in a way that nobody thought of: {type(error).__name__}: {error}"
         }
@@ -62,10 +63,10 @@ def task(order: dict[str, Any]) -> dict[str, Any]:
 
 
 def run(order: dict[str, Any], fetch: Callable[[Any], bytes]) -> dict[str, Any]:
-    """Runs the trials of an order, and answers with their record; or with what the node lacks, or
-    is unfit for.
+    """Runs the trials of an order, and returns their record, or what the node lacks, or why the
+    node cannot run them.
 
-    `fetch` gets a piece of a parcel, by what the order calls it.
+    `fetch` returns a piece of a parcel by its reference in the order.
     """
     answer: dict[str, Any] = {"host": socket.gethostname()}
     try:
@@ -88,7 +89,7 @@ def run(order: dict[str, Any], fetch: Callable[[Any], bytes]) -> dict[str, Any]:
 
 
 def _program(order: dict[str, Any]) -> Path:
-    """The program, of the driver's version and with the driver's disk library."""
+    """Returns the path of the program, which has to have the driver's version and disk library."""
     if importlib.util.find_spec("disklab") is None and not os.environ.get("DISKLAB_PROGRAM"):
         raise Problem(
             f"there is no Python package disklab; install the wheel of {order['version']} there"
@@ -120,7 +121,7 @@ def _program(order: dict[str, Any]) -> Path:
 
 
 def library_of(program: Path) -> str:
-    """The SHA-256 of the disk library that a program's guests load."""
+    """Returns the SHA-256 of the disk library that a program's guests load."""
     for folder in ("deps", ".", "../lib/disklab"):
         library = program.parent / folder / "libdisklab_guest.so"
         if library.is_file():
@@ -139,7 +140,7 @@ def _cache() -> Path:
 
 @contextlib.contextmanager
 def _shared(path: Path) -> Iterator[None]:
-    """Keeps `disklab clean` from taking away what is used."""
+    """Locks the cache for sharing, so that `disklab clean` does not remove what is in use."""
     with open(path, "w") as file:
         fcntl.flock(file, fcntl.LOCK_SH)
         yield
@@ -147,8 +148,8 @@ def _shared(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _scratch(parent: Path) -> Iterator[Path]:
-    """A temporary folder; what a killed one leaves is removed by the next run of disklab, since its
-    lock is free.
+    """Makes a temporary folder. If this process is killed, the folder's lock is free, and the next
+    run of disklab removes the folder.
     """
     folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=parent))
     try:
@@ -161,8 +162,8 @@ def _scratch(parent: Path) -> Iterator[Path]:
 
 
 def pack(folder: Path, below: Sequence[str] = ("",)) -> Iterator[bytes]:
-    """The files of a folder without their holes, in pieces. The first tells their names, modes and
-    sizes.
+    """Yields the files of a folder without their holes, in pieces. The first piece has the files'
+    names, modes and sizes.
     """
     files = sorted(path for part in below for path in (folder / part).rglob("*") if path.is_file())
     heads = [
@@ -188,12 +189,12 @@ def pack(folder: Path, below: Sequence[str] = ("",)) -> Iterator[bytes]:
 
 
 def _piece(extents: list[tuple[int, int, int]], data: io.BytesIO) -> bytes:
-    # Filesystems without data in them pack well however little is tried.
+    # The lowest level is enough: filesystems that hold little data compress well with any.
     return zlib.compress(json.dumps(extents).encode() + b"\n" + data.getbuffer(), 1)
 
 
 def _data(file: int) -> Iterator[tuple[int, int]]:
-    """What of a file is not holes."""
+    """Yields the begin and end of each part of a file that is not a hole."""
     end = 0
     size = os.fstat(file).st_size
     while end < size:
@@ -206,7 +207,7 @@ def _data(file: int) -> Iterator[tuple[int, int]]:
 
 
 def unpack(pieces: Iterator[bytes], folder: Path) -> None:
-    """Makes the files of a parcel in a folder."""
+    """Writes the files of a parcel into a folder."""
     paths = []
     for name, mode, size in json.loads(zlib.decompress(next(pieces))):
         path = folder / name
@@ -230,8 +231,8 @@ def unpack(pieces: Iterator[bytes], folder: Path) -> None:
 
 
 def _unpacked(parcel: dict[str, Any], cache: Path, fetch: Callable[[Any], bytes]) -> bool:
-    """Whether the kernel or the disks of a parcel are in the cache, now. Others who make the same
-    are waited for.
+    """Returns whether the kernel or the disks of a parcel are in the cache, and unpacks them if the
+    order has their pieces. If another process is unpacking the same parcel, waits for it.
     """
     parent = cache / parcel["kind"]
     folder = parent / parcel["folder"]
@@ -256,7 +257,8 @@ def _unpacked(parcel: dict[str, Any], cache: Path, fetch: Callable[[Any], bytes]
             temporary.mkdir()
             unpack((fetch(piece) for piece in parcel["pieces"]), temporary)
             os.sync()
-            # A folder without what is written last is one that somebody was killed at.
+            # The file `last` is written last: a folder without it was left by a process that was
+            # killed.
             shutil.rmtree(folder, ignore_errors=True)
             temporary.rename(folder)
         finally:
@@ -297,12 +299,12 @@ def _run(
         **os.environ,
         "DISKLAB_HOME": str(home),
         "DISKLAB_KERNELS": given,
-        # Others run beside this one, whose guests need memory too.
+        # Other batches run on this node, and their guests need memory too.
         "DISKLAB_GUESTS": str(order["guests"]),
     }
     with _processor() as processor:
         code, said = _wait([*command, "--jobs", "1", "--json"], environment, processor, scratch)
-    # 1 is a trial that failed, which is a result.
+    # Exit status 1 means that a trial failed, which is a result.
     if code not in (0, 1) or not (part / "manifest.toml").exists():
         raise Problem(
             said.removeprefix("error: ") or f"disklab run ended with {code} and said nothing"
@@ -311,14 +313,14 @@ def _run(
 
 
 def _quoted(text: str) -> str:
-    """As TOML has strings."""
+    """Returns a text as a string of TOML."""
     return json.dumps(text, ensure_ascii=False)
 
 
 @contextlib.contextmanager
 def _processor() -> Iterator[int | None]:
-    """A processor that no other batch on this machine has, while there are such; guests are kept on
-    one.
+    """Reserves a processor that no other batch on this machine has, and yields its number; None if
+    all are taken. A guest stays on one processor.
     """
     folder = Path(tempfile.gettempdir()) / f"disklab-processors-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
@@ -336,9 +338,9 @@ def _processor() -> Iterator[int | None]:
 def _wait(
     command: list[str], environment: dict[str, str], processor: int | None, scratch: Path
 ) -> tuple[int, str]:
-    """How a command ended, and what it complained of.
+    """Runs a command, and returns its exit status and its standard error.
 
-    It ends with this process, however that ends.
+    The command is interrupted when this process ends, however it ends.
     """
     with open(scratch / "stderr", "w+") as stderr:
         child = subprocess.Popen(
@@ -360,8 +362,8 @@ def _wait(
 
 
 def ends_with_parent(processor: int | None = None) -> None:
-    """In a child before it begins: it is interrupted when its parent ends, and has one processor
-    where one is named.
+    """Prepares a child process before its program begins: the child is interrupted when its parent
+    ends, and runs on one processor if one is given.
     """
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGINT)
     if processor is not None:
@@ -369,7 +371,7 @@ def ends_with_parent(processor: int | None = None) -> None:
 
 
 def _suspects(part: Path) -> dict[str, str]:
-    """Trials that failed, with the reason, where that may be this machine's fault."""
+    """Returns the failed trials whose failure may be this machine's fault, with the reasons."""
     lines = [json.loads(line) for line in (part / "trials.jsonl").read_text().splitlines()]
     failed = [
         line for line in lines if line["status"] == "failed" and line.get("fault") == "machine"

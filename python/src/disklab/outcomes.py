@@ -1,4 +1,4 @@
-"""What became of a record's trials, as its `trials.jsonl` tells it."""
+"""Reads the outcomes of a record's trials from its `trials.jsonl`."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from pathlib import Path
 
 from disklab import program
 
-# So many trials without a result are told one by one.
+# Largest number of trials without a result that an error lists.
 MOST_TOLD = 5
 
 
 @dataclass(frozen=True)
 class Outcomes:
     record: Path
-    # How many trials have a result, or failed by themselves.
+    # Number of trials that have a result, or failed by their own fault.
     ended: int
-    # Those that failed by themselves, with the reason.
+    # Trials that failed by their own fault, with the reasons.
     failed: dict[str, str]
-    # Those that failed for a reason that may be their machine's.
+    # Trials that failed for a reason that may be their machine's, with the reasons.
     suspects: dict[str, str]
 
     @classmethod
@@ -30,12 +30,12 @@ class Outcomes:
         suspects: dict[str, str] = {}
         with open(record / "trials.jsonl") as lines:
             for line in lines:
-                # One that is being written is not whole.
+                # A line that is still being written is incomplete.
                 if not line.endswith("\n"):
                     break
                 said = json.loads(line)
                 name, status = said["trial"], said["status"]
-                # A later attempt is the one that counts.
+                # If a trial was tried again, the last attempt counts.
                 ended.discard(name)
                 failed.pop(name, None)
                 suspects.pop(name, None)
@@ -48,7 +48,7 @@ class Outcomes:
         return cls(record, len(ended), failed, suspects)
 
     def line(self, trials: int) -> str:
-        """The last one of a sweep of so many trials."""
+        """Returns the last line that a sweep of this many trials prints."""
         line = f"{self.ended} of {trials} trials"
         if self.failed:
             name, reason = next(iter(self.failed.items()))
@@ -59,14 +59,16 @@ class Outcomes:
         return line
 
     def complain(self) -> None:
-        """Although it is recorded, what may be a machine's fault is no result."""
+        """Raises an error if trials failed by what may be a machine's fault: although they are
+        recorded, they have no result.
+        """
         if self.suspects:
             again = f"sweep(..., out={str(self.record)!r}, retry_failed=True)"
             raise without_result(self.suspects, "the machine that they ran on; see to it", again)
 
 
 def without_result(reasons: Mapping[str, str], whose: str, again: str) -> program.Error:
-    """Of trials, each with the reason."""
+    """Returns the error for trials that failed for these reasons."""
     count = "1 trial has" if len(reasons) == 1 else f"{len(reasons)} trials have"
     listed = [f"{name}: {reason}" for name, reason in list(reasons.items())[:MOST_TOLD]]
     if len(reasons) > MOST_TOLD:

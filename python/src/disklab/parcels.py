@@ -1,5 +1,5 @@
-"""Kernels, prepared disks and the lab, for nodes that lack them: named by content, packed when
-first asked for.
+"""Sends kernels, prepared disks and the lab to nodes that lack them. Parcels are named by their
+content, and packed when they are first asked for.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from disklab import node
 
 
 class Parcels:
-    """What was put into Ray's object store stays there as long as it is kept here."""
+    """Holds the references to parcels in Ray's object store, which keeps them only as long."""
 
     def __init__(self, begun: dict[str, Any]) -> None:
         self.share = [ray.put(piece) for piece in _share(Path(begun["share"]))]
@@ -21,22 +21,22 @@ class Parcels:
         self._disks: dict[str, dict[str, Any]] = {}
 
     def know(self, key: str, path: str) -> None:
-        """Disks that are prepared now."""
+        """Adds disks that are prepared now."""
         what = f"prepared disks ({key})"
         self._disks[key] = _parcel("disks", key, Path(path), "disks.sha256", what)
 
     def needed_by(self, disks: str | None) -> list[dict[str, Any]]:
-        """What a batch needs, as orders have it."""
+        """Returns the parcels that a batch needs, for its order."""
         return [*self._kernels, *([self._disks[disks]] if disks in self._disks else [])]
 
     def pack(self, names: list[str]) -> None:
-        """A node lacks these."""
+        """Packs parcels that a node lacks."""
         for parcel in (*self._kernels, *self._disks.values()):
             if parcel["name"] in names and not parcel["pieces"]:
                 parcel["pieces"] = [ray.put(piece) for piece in node.pack(Path(parcel["path"]))]
 
     def keep(self, wanted: set[str | None]) -> None:
-        """Lets go of disks that nothing begins on any more."""
+        """Releases the disks on which no batch begins any more."""
         for key, parcel in self._disks.items():
             if key not in wanted:
                 parcel["pieces"] = []
@@ -63,5 +63,5 @@ def _parcel(kind: str, name: str, path: Path, last: str, what: str) -> dict[str,
 
 
 def _share(root: Path) -> list[bytes]:
-    """The lab and what kernels are made of, by which nodes know them."""
+    """Packs the lab and the sources of kernels, from which nodes compute the kernels' keys."""
     return list(node.pack(root, ("lab", "guest-kernel", "read-policies")))

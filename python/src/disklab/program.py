@@ -1,4 +1,4 @@
-"""The disklab program that this package comes with, and what it says."""
+"""Finds and calls the disklab program that comes with this package, and reads its answers."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from typing import Any
 
 
 class Error(Exception):
-    """What was tried, on what, what went wrong, and what to do."""
+    """An error: what was tried, on what, what went wrong, and what to do."""
 
 
 def find() -> Path:
-    """The program: `$DISKLAB_PROGRAM`, else the one that was installed with this package, else the
-    first in `$PATH`.
+    """Returns the path of the program: `$DISKLAB_PROGRAM`, else the one that was installed with
+    this package, else the first in `$PATH`.
     """
     named = os.environ.get("DISKLAB_PROGRAM")
     if named:
@@ -39,7 +39,7 @@ def find() -> Path:
 
 
 def ask(arguments: Sequence[str | os.PathLike[str]]) -> Any:
-    """What the program answers as JSON."""
+    """Runs the program, and returns its answer, which is JSON."""
     command = [find(), "--json", *arguments]
     done = subprocess.run(
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
@@ -60,14 +60,14 @@ def answer(said: str) -> Any:
 
 
 def version() -> str:
-    """As `disklab --version` prints it."""
+    """Returns the line that `disklab --version` prints."""
     return subprocess.run(
         [find(), "--version"], capture_output=True, text=True, check=True
     ).stdout.strip()
 
 
 def tell(arguments: Sequence[str | os.PathLike[str]]) -> None:
-    """Lets the program do something that may take long; it says itself how far it is."""
+    """Runs a command of the program that may take long. The program reports its progress itself."""
     command = [find(), *arguments]
     code = subprocess.run(
         command, stdin=subprocess.DEVNULL, stdout=sys.stderr.fileno(), check=False
@@ -77,7 +77,7 @@ def tell(arguments: Sequence[str | os.PathLike[str]]) -> None:
 
 
 def complaint(stderr: str) -> str:
-    """What the program complained of."""
+    """Returns the program's error message, without its prefix."""
     return stderr.strip().removeprefix("error: ")
 
 

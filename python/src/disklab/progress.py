@@ -1,4 +1,6 @@
-"""How far a sweep is: a line that changes on a terminal, elsewhere a line now and then."""
+"""Shows the progress of a sweep: one line that changes on a terminal, and elsewhere a new line
+every 30 s.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ import time
 
 from disklab.batches import Batch
 
-# Between two lines, in seconds.
+# Least time between two lines, in seconds: where there is no terminal, and on one.
 SELDOM = 30.0
 OFTEN = 0.5
 
@@ -20,7 +22,7 @@ class Progress:
         self._terminal = sys.stderr.isatty()
 
     def ended(self, batch: Batch, added: int, left: int) -> None:
-        """A batch, of which so many trials run again."""
+        """Counts a batch that has ended. `left` of its trials run again."""
         self._done += added
         took = sum(trial.wall_ms for trial in batch.trials) * (1 - left / max(len(batch.trials), 1))
         self._left_ms = max(0, self._left_ms - int(took))
@@ -52,7 +54,7 @@ class Progress:
         print(f"{self._line_back()}disklab: {text}", file=sys.stderr, flush=True)
 
     def end(self) -> None:
-        """The line is another's."""
+        """Clears the line, which the next message then uses."""
         print(self._line_back(), end="", file=sys.stderr, flush=True)
 
     def _line_back(self) -> str:

@@ -1,4 +1,4 @@
-"""Values of an axis as numbers: times in ns, sizes in bytes, rates in bytes a second."""
+"""Converts the values of an axis to numbers: times in ns, sizes in bytes, rates in bytes a second."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SIZES = {
     **{"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40},
     **{"kB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000, "TB": 1_000_000_000_000},
 }
-# What a unit is one of, and its factor.
+# The kind of quantity of each unit, and its factor.
 UNITS = {
     "": ("plain", 1),
     **{unit: ("time", factor) for unit, factor in TIMES.items()},
@@ -22,12 +22,14 @@ UNITS = {
     **{f"{unit}/s": ("rate", factor) for unit, factor in SIZES.items()},
 }
 NUMBER = re.compile(r"(-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)([A-Za-z]*(?:/s)?)")
-# A column of whole numbers holds those below.
+# Limit of whole numbers: the values of a column of them are smaller.
 MOST = 1 << 63
 
 
 def numbers(values: Iterable[str | None]) -> Numbers | None:
-    """All whole, or all floating; `None` where one is neither, or not of the others' kind."""
+    """Returns all values as whole numbers, or else all as floating numbers. Returns `None` if a
+    value is not a number, or if the values are of different kinds.
+    """
     kinds = set()
     amounts: list[Decimal | None] = []
     for value in values:
@@ -40,10 +42,10 @@ def numbers(values: Iterable[str | None]) -> Numbers | None:
         kind, factor = UNITS[found[2]]
         amount = Decimal(found[1]) * factor
         amounts.append(amount)
-        # "0" goes with all.
+        # A plain 0 fits every kind.
         if kind != "plain" or amount:
             kinds.add(kind)
-    # A size without a unit is of bytes.
+    # A size without a unit is in bytes.
     if len(kinds) > 1 and kinds != {"plain", "size"}:
         return None
     if all(

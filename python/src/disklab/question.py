@@ -1,4 +1,4 @@
-"""What is asked of the program: a suite, and what is changed in it."""
+"""Defines a question to the program: a suite, and changes to it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from disklab import program
 
 
 class Scalar(Protocol):
-    """A number as numpy has them."""
+    """A number of numpy."""
 
     def item(self) -> Any: ...
 
@@ -24,16 +24,14 @@ Settings = Mapping[str, Union[Value, Iterable[Value]]]
 
 @dataclass(frozen=True)
 class Question:
-    """A suite by its name in the lab, or its file; with the values that some of its axes are to
-    have.
-    """
+    """A suite by its name in the lab or its file, with new values for some of its axes."""
 
     suite: str
     settings: Settings
     seeds: int | str | None
 
     def options(self) -> list[str]:
-        """What is changed, as the command line wants it."""
+        """Returns the options that change the suite, for the command line."""
         words = []
         for axis, values in self.settings.items():
             words += [
@@ -45,11 +43,13 @@ class Question:
         return words
 
     def words(self) -> list[str]:
-        """The last of a command line: whatever the suite is called, its name is no option."""
+        """Returns the last words of a command line. After `--`, no name of a suite can be an
+        option.
+        """
         return [*self.options(), "--", self.suite]
 
     def text(self) -> str | None:
-        """Of the suite's file, where it is one of the user's own."""
+        """Returns the text of the suite's file; None for a suite of the lab."""
         if "/" not in self.suite and not self.suite.endswith(".toml"):
             return None
         try:
@@ -58,7 +58,7 @@ class Question:
             raise program.Error(f"cannot read the suite {self.suite}: {error.strerror}") from error
 
     def plan(self) -> dict[str, Any]:
-        """The trials, their needs, and the kernels, which are built where they are missing."""
+        """Returns the trials, their needs, and the kernels. Builds kernels that are missing."""
         plan: dict[str, Any] = program.ask(["plan", *self.words()])
         missing = [kernel["name"] for kernel in plan["kernels"] if kernel["missing"]]
         for name in missing:
@@ -74,7 +74,7 @@ def _listed(axis: str, values: object) -> Iterable[object]:
             f"settings: {axis}: ranges stand in a suite's file, in [axes] (docs/FORMAT.md); "
             "give the values, as a list"
         )
-    # An array without a dimension is a number.
+    # An array of numpy without a dimension is a single value.
     if (
         isinstance(values, Iterable)
         and not isinstance(values, (str, bytes))
@@ -85,10 +85,13 @@ def _listed(axis: str, values: object) -> Iterable[object]:
 
 
 def _spelled(axis: str, value: object) -> str:
-    """As a suite's file has it: numbers without exponents, truth in small letters."""
+    """Returns a value in the spelling of suites' files: numbers without exponents, booleans in
+    lower case.
+    """
     if isinstance(value, str):
         return value
-    # A number of numpy has the fewest digits as it is: of single precision, the item has more.
+    # The text of a number of numpy has the fewest digits that identify it. In single precision, its
+    # `item` would have more.
     item = value if isinstance(value, Number) or not hasattr(value, "item") else value.item()
     if isinstance(item, bool):
         return str(item).lower()

@@ -1,4 +1,4 @@
-"""A suite's trials, run here or on a cluster, and their record."""
+"""Runs a suite's trials here or on a cluster, and keeps their record."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from disklab.outcomes import Outcomes, without_result
 from disklab.progress import Progress
 from disklab.question import Question, Settings
 
-# How often a cluster is looked at.
+# Seconds between looks at a cluster.
 LOOK = 0.2
-# On so many nodes a trial may fail for what may be the node's fault.
+# Largest number of nodes on which a trial is tried if it fails for what may be the node's fault.
 MOST_NODES = 3
 
 
@@ -35,14 +35,15 @@ def sweep(
     jobs: int | None = None,
     retry_failed: bool = False,
 ) -> Path:
-    """Carries a suite out, and returns the folder of its record.
+    """Runs a suite, and returns the folder of its record.
 
-    The suite is one of the lab by its name, or a file; `settings` changes axes of it, as `--set`
-    does. Without an `address`, trials run here, `jobs` at a time (one for each processor unless
-    said); with one, on the Ray cluster there ("auto": the one that this machine is of). `out` is
-    the record's folder, a new one in ./records unless said; one that exists is continued. Whatever
-    ends a sweep, trials that ended are kept. The last line says how many failed by themselves. That
-    some failed by what may be a machine's fault is an error.
+    `suite` is the name of a suite in the lab, or a file; `settings` changes axes of it, as `--set`
+    does. Without an `address`, trials run here, `jobs` at a time (by default one for each
+    processor). With an address, they run on the Ray cluster there; "auto" is the cluster that this
+    machine belongs to. `out` is the record's folder, by default a new one in ./records; an existing
+    record is continued. However a sweep ends, trials that ended are kept. The last line says how
+    many trials failed by their own fault. If trials failed by what may be a machine's fault, the
+    sweep raises an error.
     """
     question = Question(os.fspath(suite), settings or {}, seeds)
     plan = question.plan()
@@ -73,7 +74,9 @@ def _on_cluster(
 def _here(
     question: Question, plan: dict[str, Any], out: Path | None, jobs: int | None, retry_failed: bool
 ) -> Outcomes:
-    """By one process of the program, which knows how many guests this machine can have."""
+    """Runs the suite in one process of the program, which knows how many guests this machine can
+    run.
+    """
     words = [
         *([] if out is None else [f"--out={out}"]),
         *([] if jobs is None else ["--jobs", str(jobs)]),
@@ -84,7 +87,7 @@ def _here(
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         text=True,
-        # Ctrl-C comes from here, of a notebook too.
+        # Ctrl-C is sent on below, since in a notebook it reaches this process only.
         start_new_session=True,
         preexec_fn=ends_with_parent,
     )
@@ -93,7 +96,7 @@ def _here(
     except KeyboardInterrupt:
         child.send_signal(signal.SIGINT)
         said, _ = child.communicate()
-        # A run that had not begun yet says so in a document of an error.
+        # A run that had not begun yet answers with an error, which has no record.
         if said and "record" in program.answer(said):
             record = Path(program.answer(said)["record"])
             print(f"disklab: {_interrupted(record)}", file=sys.stderr, flush=True)
@@ -105,7 +108,7 @@ def _here(
             f"{ended} and said nothing" if child.returncode < 0 else f"{ended}; it says above why"
         )
     outcomes = _told(Path(program.answer(said)["record"]), plan)
-    # 1 is a trial that failed, which is a result.
+    # Exit status 1 means that a trial failed, which is a result.
     if child.returncode not in (0, 1):
         goes_on = f"sweep(..., out={str(outcomes.record)!r}) goes on"
         raise program.Error(f"{ended}; what is in the record is kept, and {goes_on}")
@@ -113,7 +116,7 @@ def _here(
 
 
 def _told(record: Path, plan: dict[str, Any]) -> Outcomes:
-    """The last line: nobody writes the record any more."""
+    """Prints the last line, once nobody writes the record any more, and returns the outcomes."""
     outcomes = Outcomes.read(record)
     print(outcomes.line(len(plan["trials"])), file=sys.stderr, flush=True)
     return outcomes
@@ -124,7 +127,7 @@ def _interrupted(record: Path) -> str:
 
 
 class Sweep:
-    """What of a suite is still to be done, and who does it."""
+    """The trials of a suite that are still to be run, and the cluster that runs them."""
 
     def __init__(
         self,
@@ -133,7 +136,7 @@ class Sweep:
         gatherer: Gatherer,
         work: Callable[[dict[str, Any]], dict[str, Any]] = node.task,
     ) -> None:
-        # Ray is there only where a cluster is asked for.
+        # Ray is imported only if a cluster is used.
         import ray
 
         from disklab.cluster import Cluster
@@ -153,7 +156,7 @@ class Sweep:
         )
         self._cluster = Cluster(self._order, self._progress.remark, work)
         self._length = length(self._trials.values(), ray.cluster_resources().get("CPU", 1))
-        # Trials without a result, which no node is left for; and why there was none on the last.
+        # Trials without a result for which no node is left, with the reason of the last failure.
         self._open: dict[str, str] = {}
 
     def _fixed_order(self, plan: dict[str, Any]) -> dict[str, Any]:
@@ -196,7 +199,8 @@ class Sweep:
         for said in self._gatherer.ready():
             if said["path"]:
                 self._parcels.know(said["disks"], said["path"])
-            # One by several names is asked for once, and comes back by all of them.
+            # A trial that has several names is run once, and its result is recorded under each
+            # name.
             trials = {
                 self._trials[name].key: self._trials[name] for name in reversed(said["trials"])
             }
@@ -209,8 +213,8 @@ class Sweep:
             self._cluster.again(batch)
             return
         where, suspects = answer["node"], answer["suspects"]
-        # A trial fails everywhere or nowhere: what may be the node's fault is no result, and others
-        # are asked.
+        # A failure of the trial itself happens on every node. A failure that may be the node's
+        # fault is not a result, and the trial is tried on other nodes.
         kept = self._gatherer.add(answer["part"], tuple(suspects))
         if "refused" in kept:
             self._cluster.again(batch)
@@ -225,8 +229,8 @@ class Sweep:
         self._progress.ended(batch, len(kept["added"]), left)
 
     def _suspected(self, batch: Batch, where: str, suspects: dict[str, str]) -> int:
-        """How many of a batch's trials are tried elsewhere."""
-        # One by several names has been asked for by one of them.
+        """Tries trials on another node, if one is left. Returns the number of these trials."""
+        # The batch lists a trial with several names under one of them only.
         keys = {self._trials[name].key for name in suspects if name in self._trials}
         trials = [trial for trial in batch.trials if trial.key in keys]
         name, reason = next(iter(suspects.items()))
@@ -246,7 +250,9 @@ class Sweep:
         return len(trials)
 
     def _complain(self) -> None:
-        """What may be nodes' fault is in no record: it is said, and tried again the next time."""
+        """Raises an error for failures that may be nodes' faults. They are in no record, so that
+        the next sweep runs these trials again.
+        """
         if self._open:
             again = f"sweep(..., out={str(self._gatherer.record)!r})"
             raise without_result(self._open, "the nodes that they ran on; see to these", again)

@@ -1,4 +1,5 @@
-//! Virtual seconds a wall second, for each cell of the quick suite: one seed, one guest at a time.
+//! Measures virtual seconds per wall second, for each cell of the quick suite: one seed, one guest
+//! at a time.
 
 use super::figure::Figure;
 use super::guest::BenchSetup;

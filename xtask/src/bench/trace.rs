@@ -49,7 +49,7 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
     anyhow::ensure!(counted == REQUESTS, "{counted} requests of {REQUESTS} are in the timeline");
     let what = |what: &str| format!("trace of 10 million requests: {what}");
     Ok(vec![
-        // Everything is random here; traces of the suites take less.
+        // Everything is random here; traces of the suites take fewer bytes.
         Figure::number(what("bytes a request where nothing can be foreseen"), each, 2),
         Figure::number(what("packing, s"), packing, 2),
         Figure::number(what("reading once, s"), reading, 2),

@@ -1,4 +1,5 @@
-//! The beginning of a page: how often each policy is best, and the best policies of each cell.
+//! The beginning of a page: the number of cells in which each policy is best, and the best policies
+//! of each cell.
 
 use std::cmp::Ordering;
 
@@ -21,7 +22,7 @@ struct Standing<'a> {
     share: f64,
 }
 
-/// How often a policy is best over some cells.
+/// Results of a policy over some cells: the number in which it is best, and its least share.
 struct Score<'a> {
     policy: &'a str,
     best: usize,

@@ -1,5 +1,5 @@
-//! Facts about the arrays: about ours from the records and the lab, about the published ones from
-//! their tables.
+//! Lists facts about the arrays: about ours from the records and the lab, about the published ones
+//! from their tables.
 
 use std::fmt::Write;
 
@@ -236,8 +236,8 @@ mod tests {
             pool(&theirs, &first, false),
             &["0.8 ms on average with `queue`", "The pool here has no cache."],
         );
-        // 94 and 65, 161 and 241, 412 and 649, 561 and 702; 763 and 537, 540 and 1180, 1196 and
-        // 1706, 1928 and 2477.
+        // The ratios are those of 94 and 65, 161 and 241, 412 and 649, 561 and 702; 763 and 537,
+        // 540 and 1180, 1196 and 1706, 1928 and 2477.
         let runs = two_runs(&theirs, &first);
         told(Some(runs.clone()), &["1.25 to 1.58 times the IOPS in RandRead 4 KiB QD1"]);
         told(Some(runs), &["1.28 to 2.19 times the IOPS in RandRead 4 KiB QD32"]);

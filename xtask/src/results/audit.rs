@@ -52,7 +52,7 @@ impl Audited {
         !self.row.remarks.iter().any(Remark::voids)
     }
 
-    /// Returns all values but the policy. Rows that differ in the policy only are compared.
+    /// Returns all values except the policy. Rows that differ in the policy only are compared.
     fn place(&self) -> String {
         let others = self.row.cell.iter().filter(|(axis, _)| axis != "policy" && axis != "source");
         others.map(|(_, value)| value).join(", ")

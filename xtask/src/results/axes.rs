@@ -8,7 +8,7 @@ use disklab_config::suite::Axis;
 /// Axes that a page needs for each trial.
 const NEEDED: [Axis; 5] = [Axis::Array, Axis::Background, Axis::Jobs, Axis::Workload, Axis::Policy];
 
-/// Values of a cell without its policy: policies are compared.
+/// Values of a cell's axes without the policy, since policies are compared.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CellPlace {
     pub array: String,

@@ -29,7 +29,8 @@ pub struct Row {
     pub texts: Vec<String>,
     /// IOPS of reads and writes together.
     pub iops: f64,
-    /// IOPS times mean latency, and the requests that were kept in flight; none without latencies.
+    /// The product of IOPS and mean latency, and the number of requests that were kept in flight.
+    /// None without latencies.
     in_flight: Option<(f64, f64)>,
 }
 

@@ -11,8 +11,8 @@ from_table! {
     pub struct Card {
         /// The unit that the card rewrites as a whole: 4 MiB with most cards of 4 GB and more.
         pub allocation_unit: Bytes = power_of_two(Bytes::kib(64)..=Bytes::mib(64)),
-        /// How many allocation units can be written at the same time. A program that writes to more
-        /// of them pays a copy for each change of unit.
+        /// Number of allocation units that can be written at the same time. A program that writes
+        /// to more of them pays a copy for each change of unit.
         pub open_units: u32 = within(1..=64),
         /// Whether an open unit takes its pages in any order. If not, a write before the last
         /// written page costs a copy of the unit.

@@ -11,8 +11,8 @@ from_table! {
         /// Time of one read, write or flush, from when a server takes it. It may not be 0, because
         /// virtual time would stand still under load.
         pub latency: Nanos = within(Nanos(100)..=Nanos::from_secs(10)),
-        /// How many requests are served at once; the others wait in the order of their arrival. 1
-        /// is a single queue.
+        /// Number of requests that are served at once; the others wait in the order of their
+        /// arrival. 1 is a single queue.
         pub servers: u32 = within(1..=4096),
         /// Whether the guest's kernel treats the disk as one that turns.
         pub rotational: bool = with_default(false),

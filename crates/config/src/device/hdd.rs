@@ -12,8 +12,8 @@ from_table! {
         /// Seek time to the next track, for reads, as with all three seek times; "track-to-track"
         /// in data sheets.
         pub seek_track_to_track: Nanos = within(Nanos::from_micros(50)..=Nanos::from_millis(20)),
-        /// Seek time on average over all pairs of tracks, which is how data sheets define it. (A
-        /// seek over the average distance, a third of the stroke, takes a little longer.)
+        /// Average seek time over all pairs of tracks, which is how data sheets define it. (A seek
+        /// over the average distance, a third of the stroke, takes a little longer.)
         pub seek_average: Nanos = within(Nanos::from_millis(1)..=Nanos::from_millis(50)),
         /// Seek time from the outermost track to the innermost.
         pub seek_full: Nanos = within(Nanos::from_millis(1)..=Nanos::from_millis(100)),
@@ -22,7 +22,7 @@ from_table! {
         pub write_settle: Nanos = within(Nanos::ZERO..=Nanos::from_millis(10)),
         /// Time to switch from one surface to another at the same place of the arm.
         pub head_switch: Nanos = within(Nanos::ZERO..=Nanos::from_millis(10)),
-        /// Data surfaces, one head each.
+        /// Number of data surfaces, with one head each.
         pub surfaces: u32 = within(1..=40),
         /// Rate from the media at the outermost zone, where addresses begin.
         pub rate_outer: Rate = within(RATES),
@@ -35,8 +35,8 @@ from_table! {
         /// Rate of the interface to the host, after its encoding: about 550 MB/s for SATA at 6
         /// Gb/s.
         pub link: Rate = within(Rate(1_000_000)..=Rate(12_000_000_000)),
-        /// Requests that the drive takes at once: 32 for SATA with NCQ, 1 for a disk without a
-        /// queue.
+        /// Number of requests that the drive takes at once: 32 for SATA with NCQ, 1 for a disk
+        /// without a queue.
         pub queue_depth: u32 = within(1..=1_024),
         /// Largest error of the positioning times by which the drive chooses the next queued
         /// request. It takes each time for too long by a random amount, from 0 up to this error.
@@ -50,15 +50,15 @@ from_table! {
         /// Number of completed requests that the drive reports together. It reports fewer when no
         /// other request waits. With 1 it reports each at once.
         pub completion_batch: u32 = within_or(1..=1_024, 1),
-        /// All memory of the drive.
+        /// Size of all memory of the drive.
         pub cache: Bytes = within(Bytes::kib(16)..=Bytes::gib(8)),
-        /// Sequential streams that the cache can follow.
+        /// Number of sequential streams that the cache can follow.
         pub cache_segments: u32 = within(1..=4_096),
-        /// How far a segment reads on after a read, while no other request waits.
+        /// Bytes that a segment reads on after a read, while no other request waits.
         pub look_ahead: Bytes = within(Bytes::ZERO..=Bytes::gib(1)),
         /// Whether a write completes once it is in the cache.
         pub write_cache: bool = required(),
-        /// How much of the cache writes may fill.
+        /// Part of the cache that writes may fill.
         pub write_buffer: Bytes = within(Bytes::ZERO..=Bytes::gib(8)),
         /// Number of the oldest buffered writes among which the drive chooses the next one to put
         /// on the media.
@@ -78,14 +78,14 @@ from_table! {
     pub struct Retries {
         /// Mean number of reads from the medium for one read that needs retries.
         pub one_in: u64 = within(1..=1_000_000_000_000),
-        /// The most additional revolutions of such a read; each number from 1 to this is equally
-        /// likely.
+        /// Largest number of additional revolutions of such a read. Each number from 1 to this is
+        /// equally likely.
         pub turns: u32 = within(1..=10_000),
     }
 }
 
-/// Keys of older files for the queue. A file may have them in place of the new keys. Its window
-/// decides both new values; its limit is only checked.
+/// Keys for the queue in older files, which may stand in place of the new keys. The window decides
+/// both new values; the limit is only checked.
 const WINDOW: &str = "queue_window";
 const LIMIT: &str = "age_limit";
 

@@ -1,4 +1,4 @@
-//! A device that is like another: the keys that it inherits, and their scaling.
+//! Devices that are like another: the keys that they inherit, and the scaling of these.
 
 use std::collections::BTreeMap;
 
@@ -24,8 +24,8 @@ pub struct Inheritance {
     pub keys: Vec<String>,
 }
 
-/// Ranges of inherited numbers, as factors to the number: how far the true number may be off. Keys
-/// without a line have no range: they are counts of the interface, switches, or lists.
+/// Ranges of inherited numbers, as factors to the number: they say how far the true number may be
+/// off. Keys without a line have no range: they are counts of the interface, switches, or lists.
 const RANGES: &[(&str, f64, f64)] = &[
     ("seek_track_to_track", 0.6, 1.6),
     ("seek_average", 0.85, 1.15),
@@ -153,7 +153,7 @@ fn ranges(
     numbers.iter().filter_map(range).collect()
 }
 
-/// Whether the device may have this value.
+/// Returns whether the device may have this value.
 fn is_possible(text: &str, family: &str, key: &str, value: &Value) -> bool {
     let Ok(mut document) = text.parse::<Table>() else { return false };
     document.remove(LIKE);

@@ -86,7 +86,8 @@ impl Model {
         }
     }
 
-    /// Whether a write can complete before it survives a power cut, so that the kernel must flush.
+    /// Returns whether a write can complete before it survives a power cut, so that the kernel must
+    /// flush.
     pub fn write_cache(&self) -> bool {
         match self {
             Self::Hdd(hdd) => hdd.write_cache,
@@ -95,8 +96,8 @@ impl Model {
         }
     }
 
-    /// Returns the most bytes of completed writes that a power cut can lose: those that the cache
-    /// holds and the media do not.
+    /// Returns the largest number of bytes of completed writes that a power cut can lose: those
+    /// that the cache holds and the media do not.
     pub fn volatile(&self) -> Bytes {
         match self {
             Self::Hdd(hdd) if hdd.write_cache => hdd.write_buffer,
@@ -117,8 +118,8 @@ impl Model {
         model
     }
 
-    /// Whether the disk turns. The guest's kernel gets this flag, and a suite has run times for
-    /// both kinds.
+    /// Returns whether the disk turns. The guest's kernel gets this flag, and a suite has run times
+    /// for both kinds.
     pub fn rotational(&self) -> bool {
         match self {
             Self::Hdd(_) => true,
@@ -152,13 +153,13 @@ impl Model {
         }
     }
 
-    /// Returns the most sectors of 512 bytes in one request, and the most pieces of memory.
+    /// Returns the largest number of sectors of 512 bytes in one request, and of pieces of memory.
     pub fn largest_request(&self) -> (u32, u32) {
         match self {
-            // sdhci: 512 KiB, ADMA2 with 128 descriptors.
+            // The limits of sdhci are 512 KiB, and 128 descriptors of ADMA2.
             Self::Card(_) => (1024, 128),
-            // Linux's limits for a disk behind AHCI: 65535 sectors in a command, 168 entries in a
-            // scatter list.
+            // Linux's limits for a disk behind AHCI are 65535 sectors in a command, and 168 entries
+            // in a scatter list.
             Self::Hdd(_) | Self::Ssd(_) | Self::Constant(_) => (65535, 168),
         }
     }
@@ -201,7 +202,7 @@ impl Device {
 }
 
 impl Device {
-    /// Whether this drive can replace another: both turn, or neither does.
+    /// Returns whether this drive can replace another: both turn, or neither does.
     pub fn replaces(&self, other: &Self) -> bool {
         self.model.rotational() == other.model.rotational()
     }

@@ -10,7 +10,7 @@ pub const AS_IS: &str = "as-is";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RangeEnd<'a> {
     pub key: &'a str,
-    /// Whether this is the upper end of the range; else the lower.
+    /// Whether this is the upper end of the range; otherwise it is the lower.
     pub is_high: bool,
 }
 
@@ -46,7 +46,7 @@ impl<'a> RangeEnd<'a> {
         values
     }
 
-    /// Returns the value of a device at this end; None if the parameter is no estimate of the
+    /// Returns the value of a device at this end. None if the number is not an estimate of the
     /// device.
     pub fn value_of<'d>(&self, device: &'d Device) -> Option<&'d str> {
         let estimate = device.estimated.iter().find(|estimate| estimate.key == self.key)?;

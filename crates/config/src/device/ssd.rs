@@ -9,28 +9,29 @@ from_table! {
     /// A solid-state disk: channels with dies that work in parallel, all behind one link.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Ssd {
-        /// Buses between the controller and the flash. Each does one transfer at a time.
+        /// Number of buses between the controller and the flash. Each does one transfer at a time.
         pub channels: u32 = within(1..=64),
-        /// Dies of each channel. Each die reads, programs or erases one page or block at a time.
+        /// Number of dies on each channel. Each die reads, programs or erases one page or block at
+        /// a time.
         pub dies_per_channel: u32 = within(1..=64),
         /// Size of the page that a plane of a die reads or programs at once: 4 KiB to 64 KiB, a
         /// power of two.
         pub page: Bytes = power_of_two(Bytes::kib(4)..=Bytes::kib(64)),
-        /// Parts of a die that work in step: the die reads, programs and erases a page or block of
-        /// each at once, at neighbouring addresses.
+        /// Number of parts of a die that work in step: the die reads, programs and erases a page or
+        /// block of each at once, at neighbouring addresses.
         pub planes: u32 = within_or(1..=8, 1),
         /// Size of all flash together. The excess over the disk's size is over-provisioning.
         pub raw_size: Bytes = within(Bytes::mib(1)..=Bytes(20_000_000_000_000)),
-        /// tR, the time from the cells into the die's register. One value for each type of page
-        /// (lower, middle, upper of a TLC cell); the address of a page decides its type. All values
-        /// are equally frequent: a type of two thirds of the pages has two values beside the one of
-        /// a type of a third.
+        /// Times from the cells into the die's register, tR, one for each type of page (lower,
+        /// middle, upper of a TLC cell). The address of a page decides its type. All values are
+        /// equally frequent: a type of two thirds of the pages has two values beside the one of a
+        /// type of a third.
         pub read_page: Vec<Nanos> = with(read_page_times),
-        /// tProg, the time to program a page.
+        /// Time to program a page, tProg.
         pub program_page: Nanos = within(Nanos::from_micros(10)..=Nanos::from_millis(100)),
-        /// tBERS, the time to erase a block.
+        /// Time to erase a block, tBERS.
         pub erase_block: Nanos = within(Nanos::from_micros(100)..=Nanos::from_secs(1)),
-        /// Pages of a block in each plane.
+        /// Number of pages of a block in each plane.
         pub pages_per_block: u32 = within(16..=16_384),
         /// Time that a die takes to interrupt a program or an erase for a read, and the same time
         /// again to resume. `None`: the die does not interrupt them.
@@ -45,13 +46,14 @@ from_table! {
         /// that time. Together with the transfer it limits the requests per second: 2.7 us and 4
         /// KiB at 550 MB/s allow 98 000.
         pub link_command: Nanos = within(Nanos::ZERO..=Nanos::from_millis(1)),
-        /// The same time for reads; `None` means that it is `link_command`.
+        /// Time that the link takes for each read besides its data; `None` means that it is
+        /// `link_command`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub link_command_read: Option<Nanos> =
             lenient_within(Nanos::ZERO..=Nanos::from_millis(1)),
         /// Time of the controller for each command. Many commands are in this stage at once.
         pub command_overhead: Nanos = within(Nanos::ZERO..=Nanos::from_millis(10)),
-        /// Requests that the disk takes at once: 32 for SATA.
+        /// Number of requests that the disk takes at once: 32 for SATA.
         pub queue_depth: u32 = within(1..=4096),
         /// Size of the write buffer. A write completes once it is in the buffer.
         pub write_buffer: Bytes = within(Bytes::kib(64)..=Bytes::gib(64)),
@@ -70,7 +72,8 @@ from_table! {
 }
 
 choices! {
-    /// How the whole disk was written before the trial; the workload's data is part of it.
+    /// The way in which the whole disk was written before the trial; the workload's data is part of
+    /// it.
     pub enum Preconditioned: "state of an SSD" {
         /// The disk was written once, from its first sector to its last.
         InOrder = "in order",
@@ -84,7 +87,7 @@ from_table! {
     /// than other blocks.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Slc {
-        /// How much data all blocks of the cache hold together.
+        /// Bytes of data that all blocks of the cache hold together.
         pub cache: Bytes = within(Bytes::mib(1)..=Bytes(10_000_000_000_000)),
         /// Bits per cell in all other blocks: 3 for TLC.
         pub cell_bits: u32 = within(2..=5),
@@ -99,10 +102,10 @@ const LARGEST: Bytes = Bytes(16_000_000_000_000);
 /// Range of the rate of a channel between controller and flash.
 pub const CHANNELS_RATE: RangeInclusive<Rate> = Rate(10_000_000)..=Rate(10_000_000_000);
 
-/// The most values of `read_page`: the model keeps shares of pages to a sixteenth.
+/// Largest number of values of `read_page`: the model keeps shares of pages to a sixteenth.
 pub const MOST_PAGE_TYPES: usize = 16;
 
-/// The most blocks that the model's map counts, all dies together.
+/// Largest number of blocks that the model's map counts, over all dies together.
 pub const MOST_BLOCKS: u64 = 65_532;
 
 /// Blocks beyond the disk's size that each die needs at least, as room for collection.
@@ -116,12 +119,12 @@ impl Ssd {
         self.channels.max(1) * self.dies_per_channel.max(1)
     }
 
-    /// Returns how much a die reads or programs at once.
+    /// Returns the bytes that a die reads or programs at once.
     pub fn row(&self) -> Bytes {
         self.page * u64::from(self.planes)
     }
 
-    /// Returns how much a die erases at once.
+    /// Returns the bytes that a die erases at once.
     pub fn block(&self) -> Bytes {
         self.row() * u64::from(self.pages_per_block)
     }
@@ -135,8 +138,8 @@ impl Ssd {
         bytes.is_none_or(|bytes| ssd.has_room(table, bytes)).then_some(ssd)
     }
 
-    /// Whether there is enough flash for a disk of this size, in no more blocks than the map
-    /// counts. If not, records the mistake.
+    /// Returns whether there is enough flash for a disk of this size, in no more blocks than the
+    /// map counts. If not, records the mistake.
     fn has_room(&self, table: &TomlTable<'_, '_>, bytes: Bytes) -> bool {
         if bytes > LARGEST {
             table.wrong("", format!("{bytes} are more than an SSD's map counts: {LARGEST}"));
@@ -163,9 +166,9 @@ impl Ssd {
     }
 }
 
-/// Returns how many blocks each of `dies` dies needs for a disk of this size, so that collecting
-/// some block always yields at least one row. If every block were full of valid units except for
-/// less than a row, all blocks together would hold more than the disk has.
+/// Returns the number of blocks that each of `dies` dies needs for a disk of this size, so that
+/// collecting some block always yields at least one row. If every block were full of valid units
+/// except for less than a row, all blocks together would hold more than the disk has.
 pub fn blocks_needed(bytes: Bytes, dies: u64, row: Bytes, block: Bytes) -> u64 {
     const UNIT: u64 = 4096;
     let units = bytes.0.div_ceil(UNIT * dies);

@@ -89,8 +89,8 @@ fn good_files_are_read_and_come_back_from_json() {
     assert_eq!(hdd.rpm, 7200);
 }
 
-/// The block layer has the port's tags for a disk without NCQ, so that a scheduler has requests to
-/// choose from.
+/// Tests that the block layer has the port's tags for a disk without NCQ, so that a scheduler has
+/// requests to choose from.
 #[test]
 fn a_disk_without_a_queue_has_the_tags_of_its_port() {
     let tags = |depth: &str| {
@@ -102,8 +102,8 @@ fn a_disk_without_a_queue_has_the_tags_of_its_port() {
     assert_eq!(tags("queue_depth = 64"), (64, 64));
 }
 
-/// A completion batch may be left out. Files of older versions are read: their window decides how
-/// well the drive chooses.
+/// Tests that a completion batch may be left out, and that files of older versions are read: their
+/// window decides how well the drive chooses.
 #[test]
 fn the_queue_of_an_hdd() {
     let hdd = |text: &str| match read(text).unwrap().model {
@@ -257,7 +257,8 @@ fn ssd_numbers_that_cannot_be() {
 }
 
 proptest! {
-    /// Numbers of any size in place of good ones are refused or read, and never cause a panic.
+    /// Tests that numbers of any size in place of good ones are refused or read, and never cause a
+    /// panic.
     #[test]
     fn no_number_panics(
         line in 1..30usize,

@@ -17,7 +17,7 @@
 //! size = "gamma 1.5, mean 16 KiB"
 //!
 //! [[fsload.threads]]
-//! width = 20                # files in a folder, on average: may be left out, all in one
+//! name = "proxy"
 //! # may be left out, 1; the suite's `jobs` where there is one kind of threads
 //! count = 100
 //! pick = "rotation"         # see pick.rs: may be left out, rotation
@@ -71,7 +71,7 @@ from_table! {
 }
 
 from_table! {
-    /// Files of one kind.
+    /// A set of files of one kind.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
     pub struct FileSet {
         /// Name of the set and of its folder. Files in folders that threads make have it in their

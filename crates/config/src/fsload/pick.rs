@@ -1,11 +1,11 @@
-//! How a thread chooses the next file of a set.
+//! The way in which a thread chooses the next file of a set.
 
 use serde::{Deserialize, Serialize};
 
 use crate::read::text_form;
 
-/// How a thread chooses among the files that exist. In files: `rotation`, `random`, `zipf 1.1` or
-/// `recent 100`.
+/// The way in which a thread chooses among the files that exist. In files: `rotation`, `random`,
+/// `zipf 1.1` or `recent 100`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Pick {

@@ -83,7 +83,7 @@ pub enum FileAction {
     ReadAll { set: usize },
 }
 
-/// The sets that steps may name: for each its name, and whether it is of `per_folder` files.
+/// The sets that steps may name: the name of each, and whether its files are counted `per_folder`.
 pub struct Sets<'a>(pub &'a [(String, bool)]);
 
 impl Sets<'_> {
@@ -222,12 +222,12 @@ impl FileAction {
         }
     }
 
-    /// Whether the step changes the open file or the folder, on which later steps work.
+    /// Returns whether the step changes the open file or the folder, on which later steps work.
     fn moves(self) -> bool {
         self.ends_file() || matches!(self, Self::MakeFolder | Self::EnterFolder)
     }
 
-    /// Whether the step works on the open file.
+    /// Returns whether the step works on the open file.
     pub fn needs_file(self) -> bool {
         self.writes()
             || matches!(self, Self::ReadWhole | Self::ReadRandom(_) | Self::Fsync | Self::Close)

@@ -28,7 +28,7 @@ pub struct JobSection {
     pub size: Bytes,
     /// Whether the section begins only after all sections before it have ended.
     pub stonewall: bool,
-    /// Whether the section runs for as long as the suite says; else it ends when its bytes are
+    /// Whether the section runs for as long as the suite says; otherwise it ends when its bytes are
     /// done.
     pub time_based: bool,
 }
@@ -51,9 +51,9 @@ pub fn metric(section: &str, what: &str) -> String {
 const MOST_SECTIONS: usize = 64;
 const LONGEST_VALUE: usize = 256;
 const BLOCKS: std::ops::RangeInclusive<u64> = 512..=64 << 20;
-/// Characters that values may have besides letters and digits. Not among them: fio runs programs
-/// for backticks, replaces words that begin with `$`, and reads files for patterns in single
-/// quotes.
+/// Characters that values may have besides letters and digits. Others are excluded because fio runs
+/// programs for backticks, replaces words that begin with `$`, and reads files for patterns in
+/// single quotes.
 const MARKS: &[u8] = b"_.,:/%+-*";
 
 /// A section during parsing: each key with its value and its line. The last value of a key counts.
@@ -81,8 +81,8 @@ impl Lines {
 }
 
 impl JobFile {
-    /// Parses a job file. `file_size` is the workload's own, if it has one; else the file is as
-    /// large as its sections need. The error holds all mistakes, each with its line.
+    /// Parses a job file. `file_size` is the workload's own, if it has one; otherwise the file is
+    /// as large as its sections need. The error holds all mistakes, each with its line.
     pub fn parse(text: &str, file_size: Option<Bytes>) -> Result<Self, Vec<String>> {
         let mut mistakes = Vec::new();
         let sections = sections(text, &mut mistakes);

@@ -59,7 +59,7 @@ fn sections_have_the_globals_before_them() {
     assert!(!writers.options.contains(&"bs=4k".to_owned()), "{writers:?}");
     assert!(!writers.options.contains(&"group_reporting".to_owned()), "{writers:?}");
     assert_eq!(writers.size, Bytes::mib(4));
-    // Half of 8 MiB, in whole blocks.
+    // The offset is half of 8 MiB, in whole blocks.
     assert!(writers.options.contains(&"offset=4190208".to_owned()), "{writers:?}");
 }
 
@@ -120,7 +120,7 @@ fn each_key_has_one_fate() {
     assert!(TAKEN.is_sorted());
 }
 
-/// The list of keys in docs/FORMAT.md is the list here.
+/// Tests that docs/FORMAT.md lists exactly the keys that are taken, ignored and refused here.
 #[test]
 fn the_documents_have_the_keys() {
     let format = include_str!("../../../../docs/FORMAT.md");
@@ -140,8 +140,8 @@ mod any_text {
     use super::*;
 
     proptest! {
-        /// Whatever a file holds, each part of it that is taken is a section of the file, in plain
-        /// words.
+        /// Tests that each part of a file that is taken is a section of the file, in plain words,
+        /// whatever the file holds.
         #[test]
         fn is_refused_or_plain(text in "(\\[[a-z\\]]{0,3}|[a-z_]{0,9}=?[0-9a-z%$`'/:.,-]{0,9}|\
                                         (size|bs|offset|numjobs|offset_increment|bssplit)\

@@ -5,7 +5,7 @@ use crate::layout::{Layout, Profile};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiskGroup {
-    /// Name for people: `btrfs pool`, `md /dev/md0 (raid1)`.
+    /// Name of the group for people: `btrfs pool`, `md /dev/md0 (raid1)`.
     pub name: String,
     /// The nearest layout; `None` if the output names none.
     pub layout: Option<Layout>,

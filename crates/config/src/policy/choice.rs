@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use super::Policy;
 use crate::read::unknown;
 
-/// A policy as a suite writes it. This type does not know whether the policy exists, and which
+/// A policy as a suite writes it. This type does not know whether the policy exists, nor which
 /// parameters it has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WantedPolicy {
     pub policy: String,
-    /// Keys and values. Only the first may have no key, and belongs to the policy's first parameter
+    /// Keys and values. Only the first may lack a key: it belongs to the policy's first parameter
     /// then.
     values: Vec<(Option<String>, String)>,
 }
@@ -24,8 +24,7 @@ pub struct WantedPolicy {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct PolicyChoice {
     pub policy: String,
-    /// Values of all parameters in the kernel's order, except a device that the kernel is to
-    /// choose.
+    /// Values of all parameters in the kernel's order. A device that the kernel chooses has none.
     pub values: Vec<PolicyValue>,
 }
 

@@ -36,7 +36,7 @@ pub enum ParameterKind {
 }
 
 choices! {
-    /// [`ParameterKind`], as a file names it.
+    /// The name of a [`ParameterKind`] in a file.
     pub enum ParameterKindName: "kind of parameter" {
         Number = "number",
         Bytes = "bytes",
@@ -68,7 +68,7 @@ impl ParameterKind {
             Some(ParameterKindName::Device) => Some(Self::Device),
             Some(ParameterKindName::Word) => words(table),
             None => {
-                // Marks the keys as known, so that they are not reported as unknown too.
+                // The calls mark the keys as known, so that they are not reported as unknown too.
                 for key in ["least", "most", "default", "words"] {
                     table.has(key);
                 }
@@ -153,8 +153,8 @@ fn known_word(text: &str, words: &[String]) -> Result<String, String> {
     known.ok_or_else(|| unknown("word", text, words.iter().map(String::as_str)))
 }
 
-/// Whether a text can be a key or a word: both are parts of a trial's id, and must differ from its
-/// other parts.
+/// Returns whether a text can be a key or a word: both are parts of a trial's id, and must differ
+/// from its other parts.
 fn is_word(text: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     text.starts_with(|letter: char| letter.is_ascii_lowercase()) && text.bytes().all(fits)

@@ -32,9 +32,9 @@ pub struct TomlTable<'r, 's> {
     entries: &'r DeTable<'s>,
     /// Span of the table's header, the place of mistakes about missing keys.
     span: Range<usize>,
-    /// Names of the tables around it, each followed by a point: `hdd.`
+    /// Names of the tables around this one, each followed by a point: `hdd.`
     prefix: String,
-    /// The keys that were asked for. A missing key that is required has the description of its
+    /// The keys that were asked for. A missing key that is required has a description of its
     /// expected value.
     asked: RefCell<IndexMap<String, Option<&'static str>>>,
 }
@@ -328,7 +328,7 @@ impl<'r, 's> TomlTable<'r, 's> {
         tables
     }
 
-    /// Whether a table inside this one has a key. This asks for no other key of that table.
+    /// Returns whether a table inside this one has a key. This asks for no other key of that table.
     pub fn has_within(&self, table: &str, key: &str) -> bool {
         let inner = self.entries.get(table).map(Spanned::get_ref);
         matches!(inner, Some(DeValue::Table(entries)) if entries.get(key).is_some())
@@ -345,12 +345,12 @@ impl<'r, 's> TomlTable<'r, 's> {
         inherited.map(|(key, _)| key.get_ref().to_string()).collect()
     }
 
-    /// Whether there is a table under a key. This does not mark the key as known.
+    /// Returns whether there is a table under a key. This does not mark the key as known.
     pub fn is_table(&self, key: &str) -> bool {
         matches!(self.entries.get(key).map(Spanned::get_ref), Some(DeValue::Table(_)))
     }
 
-    /// Whether the key is there. This marks the key as known, as reading its value does.
+    /// Returns whether the key is there. This marks the key as known, as reading its value does.
     pub fn has(&self, key: &str) -> bool {
         self.ask(key, None).is_some()
     }

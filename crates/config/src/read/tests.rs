@@ -163,7 +163,7 @@ proptest! {
         let _ = TomlReader::new("x.toml", &text).read(ask_everything);
     }
 
-    /// The input is nearly TOML, which gets further than random text.
+    /// Tests input that is nearly TOML, which gets further than random text.
     #[test]
     fn no_toml_panics(lines in prop::collection::vec("(a|b|c|d|d\\.a|\\[d\\]|ä) ?=? \
                                                       ?(1|-1|1e999|nan|\"[^\"]{0,3}\"?|\\[[1\", \

@@ -1,4 +1,4 @@
-//! Conversion from a TOML value to a type.
+//! Converts TOML values to types.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;

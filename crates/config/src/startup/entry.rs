@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// A file, folder or link that exists when the program starts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartupEntry {
-    /// Absolute path.
+    /// Absolute path of the entry.
     pub path: String,
     pub kind: EntryKind,
 }
@@ -30,16 +30,17 @@ pub enum StartupAction {
     Map { from: u64, bytes: u64 },
     /// Calls stat(2).
     Look,
-    /// Looks up a name in a folder that is not there.
+    /// Looks up a name that is not in the folder.
     Miss,
     /// Reads a folder.
     List,
 }
 
-/// The longest start, and the longest computation of one step.
+/// Largest time of a start, and of the computation of one step.
 pub(super) const LONGEST: Nanos = Nanos::from_secs(3600);
 const LARGEST: u64 = 1 << 40;
-/// Most bytes of a name in a folder and of a whole path, as in Linux: NAME_MAX, PATH_MAX.
+/// Largest number of bytes of a name in a folder and of a whole path, as in Linux: NAME_MAX,
+/// PATH_MAX.
 const LONGEST_NAME: usize = 255;
 const LONGEST_PATH: usize = 4000;
 

@@ -60,7 +60,7 @@ pub struct Startup {
 }
 
 choices! {
-    /// Whether the program itself runs.
+    /// Whether the program itself runs, or its recorded steps are replayed.
     #[derive(Default)]
     pub enum Way: "way to start" {
         #[default]
@@ -71,7 +71,7 @@ choices! {
 
 const LIMITS: std::ops::RangeInclusive<Nanos> = Nanos::from_millis(1)..=LONGEST;
 const LIMIT: Nanos = Nanos::from_secs(60);
-/// The most files: more than any program's start needs. A guest has to make them all.
+/// Largest number of files: more than any program's start needs. A guest has to make them all.
 const MOST_FILES: usize = 200_000;
 
 impl Startup {

@@ -1,4 +1,4 @@
-//! The steps of the threads and processes of a start, and when they wait for each other.
+//! The steps of the threads and processes of a start, and the waits of one for another.
 //!
 //! The steps of the first thread come first. `thread N` begins the steps of the next thread. A line
 //! `after N M` waits until thread N has done M of its own uses. Each further thread begins with
@@ -17,13 +17,13 @@ pub struct StartupThreads(pub Vec<Vec<StartupStep>>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StartupStep {
-    /// After computing for so long, the thread uses the entry of this number.
+    /// The thread computes for the time `think`, and then uses the entry of this number.
     Use { think: Nanos, entry: u32, act: StartupAction },
-    /// The thread waits until that thread has done this number of its uses.
+    /// The thread waits until `thread` has done this number of its uses.
     After { thread: u32, uses: u32 },
 }
 
-/// The most steps: more than any start-up needs. A guest has to run them all.
+/// Largest number of steps: more than any start-up needs. A guest has to run them all.
 const MOST_STEPS: usize = 5_000_000;
 pub const MOST_THREADS: usize = 4096;
 
@@ -76,14 +76,15 @@ impl StartupThreads {
             .ok_or_else(|| "threads wait for each other, so that none goes on".to_owned())
     }
 
-    /// Returns when the first thread ends if only computing takes time.
+    /// Returns the time at which the first thread ends if only computing takes time.
     pub fn computing(&self) -> Nanos {
         self.ends().and_then(|ends| ends.first().copied()).unwrap_or_default()
     }
 
-    /// Returns when each thread ends if only computing takes time. None if some never end.
+    /// Returns the times at which the threads end if only computing takes time. None if some never
+    /// end.
     fn ends(&self) -> Option<Vec<Nanos>> {
-        // For each thread: the times at which its uses were done; then its next step and its clock.
+        // Each thread has the times at which its uses were done; then its next step and its clock.
         let mut done: Vec<Vec<Nanos>> = vec![vec![Nanos::ZERO]; self.0.len()];
         let mut now: Vec<(usize, Nanos)> = vec![(0, Nanos::ZERO); self.0.len()];
         // Threads that wait for another use of the thread that is the key.

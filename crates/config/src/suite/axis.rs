@@ -31,14 +31,14 @@ pub enum SuiteAxis {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AxisValues {
     pub axis: SuiteAxis,
-    /// At least one value, spelled as in [`Axis::canonical`]. Each is there once, except in samples
-    /// of several axes.
+    /// The values, at least one, spelled as in [`Axis::canonical`]. Each is there once, except in
+    /// samples of several axes.
     pub values: Vec<Located<String>>,
     /// Whether the axis stands at the top of the file with one value. All trials have this value,
     /// and their cells do not contain it.
     pub fixed: bool,
-    /// Whether the axis goes along with the axis before it instead of being crossed with it: its
-    /// first value belongs to the first value of that axis, and so on.
+    /// Whether the axis varies together with the axis before it instead of being crossed with it:
+    /// its first value belongs to the first value of that axis, and so on.
     pub along: bool,
 }
 

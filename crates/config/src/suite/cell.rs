@@ -56,7 +56,8 @@ fn samples(group: &[AxisValues]) -> usize {
     group.iter().map(|axis| axis.values.len()).min().unwrap_or_default()
 }
 
-/// Axes that vary together: their names, the number of samples, and the number of different ones.
+/// A group of axes that vary together: their names, the number of samples, and the number of
+/// different ones.
 pub(super) struct Sampled {
     pub names: Vec<String>,
     pub samples: usize,

@@ -14,7 +14,8 @@ const MD: &str = "/sys/block/md";
 /// The file of an md device that starts a check of its copies.
 const CHECK: &str = "sync_action";
 
-/// Returns why a workload cannot run on an array, or None if it can. `devices` are the array's.
+/// Returns the reason why a workload cannot run on an array, or None if it can. `devices` are the
+/// array's.
 pub fn of_workload(workload: &Workload, array: &Array, devices: &[Device]) -> Option<String> {
     if let Some(phases) = workload.phases() {
         if array.layout.filesystem().is_none() {
@@ -43,8 +44,8 @@ pub fn of_workload(workload: &Workload, array: &Array, devices: &[Device]) -> Op
         .then(|| format!("{what} larger than array `{}` holds: {largest} at most", array.name))
 }
 
-/// Returns why a program has nothing to work on: a btrfs program on another filesystem, or an md
-/// program on an array without md.
+/// Returns the reason why a program has nothing to work on: a btrfs program on another filesystem,
+/// or an md program on an array without md.
 fn below(program: &str, array: &Array) -> Option<String> {
     let (what, is_there) = match program {
         "btrfs" => ("btrfs", array.layout.filesystem() == Some(Filesystem::Btrfs)),
@@ -57,7 +58,7 @@ fn below(program: &str, array: &Array) -> Option<String> {
     })
 }
 
-/// Returns why a command for md has nothing to work on.
+/// Returns the reason why a command for md has nothing to work on.
 fn without_md(command: &[String], array: &Array) -> Option<String> {
     let names = |text: &str| command.iter().any(|word| word.contains(text));
     let (name, layout) = (&array.name, &array.layout);
@@ -73,8 +74,8 @@ fn without_md(command: &[String], array: &Array) -> Option<String> {
     }
 }
 
-/// Returns why a background cannot run on an array, beside a workload's files of `file` bytes. A
-/// program that moves data copies it before it frees the old blocks.
+/// Returns the reason why a background cannot run on an array, beside a workload's files of `file`
+/// bytes. A program that moves data copies it before it frees the old blocks.
 pub fn of_background(
     background: &Background,
     file: Bytes,

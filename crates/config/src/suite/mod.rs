@@ -76,7 +76,7 @@ pub struct Suite {
     metric_places: Vec<SourcePlace>,
     /// The guest's memory.
     pub memory: Bytes,
-    /// The measured time, in virtual time. None: all workloads end by themselves.
+    /// The measured time, in virtual time. None if all workloads end by themselves.
     pub runtime: Option<DiskTimes>,
     /// The time before the measurement, which is not measured.
     pub ramp: DiskTimes,
@@ -101,14 +101,14 @@ choices! {
     }
 }
 
-/// The value that the others of its axis are compared with.
+/// The value with which the others of its axis are compared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Baseline {
     pub axis: Axis,
     pub value: String,
 }
 
-/// Options that mount(8) makes flags of and no filesystem knows.
+/// Options that mount(8) converts to flags and that no filesystem knows.
 const MOUNT_FLAGS: [&str; 12] = [
     "defaults",
     "ro",
@@ -195,7 +195,7 @@ impl Suite {
         self.seeds
     }
 
-    /// Returns the value that the other values of its axis are compared with.
+    /// Returns the value with which the other values of its axis are compared.
     pub fn baseline(&self) -> Option<&Baseline> {
         self.baseline.as_ref()
     }
@@ -245,7 +245,7 @@ impl Suite {
         Ok(())
     }
 
-    /// Whether an axis varies together with another one.
+    /// Returns whether an axis varies together with another one.
     fn is_sampled(&self, axis: &SuiteAxis) -> bool {
         let mut groups = self.axes.chunk_by(|_, next| next.along);
         groups.any(|group| group.len() > 1 && group.iter().any(|known| known.axis == *axis))

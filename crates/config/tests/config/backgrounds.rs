@@ -1,4 +1,4 @@
-//! Backgrounds and jobs: their trials in a suite, and every mistake with them.
+//! Tests backgrounds and jobs: their trials in a suite, and every mistake with them.
 
 use crate::small_lab::SmallLab;
 use disklab_config::background;

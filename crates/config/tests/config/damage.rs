@@ -1,4 +1,4 @@
-//! Damaged files give mistakes or trials, and never cause a panic.
+//! Tests that damaged files give mistakes or trials, and never cause a panic.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! Devices with estimates, and devices that are like another.
+//! Tests devices with estimates, and devices that are like another.
 
 use std::path::Path;
 
@@ -91,7 +91,8 @@ fn a_device_takes_what_it_lacks_from_another_and_scales_it() {
         let estimate = device.estimated.iter().find(|estimate| estimate.key == key);
         estimate.map(|estimate| (estimate.low.as_str(), estimate.high.as_str()))
     };
-    // The ranges: the other device's own; scaled like the number; a factor, as the other has none.
+    // The ranges are the other device's own; one scaled like the number; and a factor, where the
+    // other has no range.
     assert_eq!(range("queue_patience"), Some(("2 s", "10 s")));
     assert_eq!(range("seek_full"), Some(("14.4 ms", "18.4 ms")));
     assert_eq!(range("surfaces"), Some(("5", "20")));

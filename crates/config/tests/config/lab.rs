@@ -1,4 +1,4 @@
-//! The repository's own lab has no mistakes.
+//! Tests that the repository's own lab has no mistakes.
 
 use std::path::Path;
 

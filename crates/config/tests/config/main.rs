@@ -1,4 +1,4 @@
-//! The crate as others use it: files in, trials or mistakes out.
+//! Tests the crate as its users call it: with files, to get trials or mistakes.
 
 mod backgrounds;
 mod damage;

@@ -1,4 +1,4 @@
-//! From a suite to trials: their order and names.
+//! Tests the order and names of a suite's trials.
 
 use crate::small_lab::SmallLab;
 use disklab_config::suite::{Axis, Baseline, Seeds};

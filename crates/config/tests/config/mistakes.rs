@@ -1,4 +1,4 @@
-//! Every kind of wrong input, and the whole message for it.
+//! Tests every kind of wrong input, with the whole message for it.
 
 use crate::small_lab::SmallLab;
 use disklab_config::{Lab, Suite};

@@ -1,5 +1,5 @@
-//! Workloads of phases: their parts, every mistake in one, the names of their results, and arrays
-//! on which they do not fit.
+//! Tests workloads of phases: their parts, every mistake in one, the names of their results, and
+//! arrays on which they do not fit.
 
 use disklab_config::command::filled;
 use disklab_config::phases::{Caches, PhaseAction, PrintedNumbers};

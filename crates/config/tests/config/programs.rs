@@ -1,5 +1,5 @@
-//! Programs that start or play, loads beside them, their priorities; power cuts; and every mistake
-//! with these.
+//! Tests programs that start or play, loads beside them, their priorities, power cuts, and every
+//! mistake with these.
 
 use crate::small_lab::SmallLab;
 use disklab_config::priority::{Ioprio, Priority};
@@ -102,7 +102,7 @@ fn a_start_takes_its_own_time() {
     let beside = trial.background.as_ref().unwrap();
     assert_eq!(beside.priority, Priority { ioprio: Some(Ioprio::Idle), weight: Some(10) });
     assert_eq!((beside.processes[0].pause, beside.prepare.len()), (Nanos::from_secs(4), 1));
-    // The workload's file, and the most that its programs write.
+    // The room is that of the workload's file, and the most that its programs write.
     assert_eq!(beside.bytes(), Bytes::gib(1) + Bytes::mib(64));
 }
 

@@ -1,4 +1,4 @@
-//! Snapshots of a background and the replica of an array: their trials in a suite, and every
+//! Tests snapshots of a background and the replica of an array: their trials in a suite, and every
 //! mistake with them.
 
 use crate::small_lab::SmallLab;

@@ -1,4 +1,4 @@
-//! Axes over numbers.
+//! Tests axes over numbers.
 
 use std::collections::BTreeSet;
 

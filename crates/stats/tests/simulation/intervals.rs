@@ -1,4 +1,5 @@
-//! How often intervals hold the truth: the shift between two cells whose logarithms have one shape.
+//! Simulates how often intervals hold the truth: the shift between two cells whose logarithms have
+//! one shape.
 
 use disklab_stats::{
     Better, Interval, LocationTest, Rule, one_sample_shift, one_sample_t, two_sample_shift, welch,
@@ -13,9 +14,9 @@ const EFFECT: f64 = 0.3;
 /// The claimed coverage of an interval.
 #[derive(Clone, Copy, PartialEq)]
 enum Claim {
-    /// 95 % within 1.5 points.
+    /// The coverage is 95 % within 1.5 points.
     Exact,
-    /// 93.5 % or more, since the method or the data make it cautious.
+    /// The coverage is 93.5 % or more, since the method or the data make the interval cautious.
     AtLeast,
 }
 
@@ -65,8 +66,8 @@ fn student_and_welch() {
         coverage(&mut table, "paired t", shape, claim, |treatment, baseline| {
             one_sample_t(&differences(treatment, baseline)).unwrap().interval(0.05).unwrap()
         });
-        // Welch's degrees of freedom are themselves estimated: cautious with 3 against 3, even for
-        // normal data.
+        // Welch's degrees of freedom are themselves estimates: the interval is cautious with 3
+        // against 3, even for normal data.
         let claim = |n| if shape == Shape::Normal && n > 3 { Claim::Exact } else { Claim::AtLeast };
         coverage(&mut table, "Welch", shape, claim, |treatment, baseline| {
             welch(treatment, baseline).unwrap().interval(0.05).unwrap()

@@ -1,5 +1,5 @@
-//! How often intervals and verdicts are wrong, by simulation: seeded, so each run gives the same
-//! rates.
+//! Simulates how often intervals and verdicts are wrong. The simulation is seeded, so that each run
+//! gives the same rates.
 //!
 //! `cargo test -p disklab-stats --test simulation -- --nocapture` prints them as tables.
 

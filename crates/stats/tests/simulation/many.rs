@@ -4,9 +4,9 @@ use disklab_stats::{Correction, LocationTest, one_sample_t};
 
 use crate::source::{Rate, TrialSource};
 
-/// Forty cells, ten of them with an effect. By Benjamini and Hochberg, the share of false ones
-/// among the findings is at most 5 % on average. Because 30 of the 40 cells have no effect, the
-/// limit is 30 / 40 of that. By Holm, any false one is found in at most 5 % of families.
+/// Tests forty cells, ten of them with an effect. By Benjamini and Hochberg, the share of false
+/// ones among the findings is at most 5 % on average. Because 30 of the 40 cells have no effect,
+/// the limit is 30 / 40 of that. By Holm, any false one is found in at most 5 % of families.
 #[test]
 fn false_findings() {
     const FAMILIES: usize = 1_000;

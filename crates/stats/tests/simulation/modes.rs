@@ -1,4 +1,4 @@
-//! How often trials with one mode are taken for two, and two for one.
+//! Simulates how often trials with one mode are taken for two, and trials with two modes for one.
 
 use disklab_stats::two_modes;
 

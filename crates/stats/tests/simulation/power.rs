@@ -13,7 +13,8 @@ use statrs::distribution::{ContinuousCDF, Normal};
 /// The relation between the trials of two cells.
 #[derive(Debug, Clone, Copy)]
 pub enum Design {
-    /// Pairs by seed. The standard deviation is that of the log-ratios of pairs.
+    /// Pairs of trials with the same seed. The standard deviation is that of the log-ratios of
+    /// pairs.
     Paired,
     /// Unrelated trials, as many on each side. The standard deviation is that of the logarithms
     /// within a cell.

@@ -4,12 +4,12 @@ use disklab_stats::{Analysis, Better, Comparison, Correction, Rule, Verdict, sha
 
 use crate::source::{Rate, Shape, Table, TrialSource};
 
-/// Effects and standard deviations of log-ratios. The effects are clear, small, none, within the
-/// smallest effect of interest, and half of that.
+/// Pairs of an effect and a standard deviation of log-ratios. The effects are clear, small, none,
+/// within the smallest effect of interest, and half of that.
 const CASES: [(f64, f64); 6] =
     [(0.1, 0.1), (0.05, 0.1), (0.03, 0.05), (0.0, 0.02), (0.005, 0.02), (0.01, 0.02)];
 const PILOTS: [usize; 4] = [4, 5, 10, 20];
-/// Most pairs of a simulated run; larger ones take too long.
+/// Largest number of pairs of a simulated run; larger ones take too long.
 const MOST: usize = 300;
 
 fn rule() -> Rule {
@@ -31,7 +31,7 @@ fn planned(cell: Comparison) -> usize {
     needed[0].unwrap().trials
 }
 
-/// Whether a record decides that was first analysed with `pilot` pairs.
+/// Returns whether a record decides that was first analysed with `pilot` pairs.
 fn is_decided_after(pilot: usize, log_ratios: &[f64]) -> bool {
     let treatment: Vec<f64> = log_ratios.iter().map(|value| value.exp()).collect();
     let baseline = vec![1.0; log_ratios.len()];
@@ -52,7 +52,7 @@ fn a_run_of_the_planned_size_decides_in_four_of_five_cases() {
         Table::new("decided in %, planned with the true effect and spread; effect, sd: pairs");
     for case @ (effect, sd) in CASES {
         let mut source = TrialSource::new(&format!("planned {case:?}"));
-        // Four values with exactly this mean and standard deviation.
+        // These four values have exactly this mean and standard deviation.
         let exact =
             [-3.0, -1.0, 1.0, 3.0].map(|step: f64| effect + sd * step / (20.0_f64 / 3.0).sqrt());
         let size = planned(compared(&exact));

@@ -1,5 +1,5 @@
-//! The cost and the savings of interim analyses: seeds are added until the verdict is no longer
-//! open.
+//! Simulates the cost and the savings of interim analyses: seeds are added until the verdict is no
+//! longer open.
 
 use disklab_stats::{
     Analysis, Better, Comparison, Correction, InterimAnalyses, Rule, Verdict, share_of_stage,
@@ -116,8 +116,8 @@ fn seeds_that_are_added_until_significant_give_few_false_verdicts() {
     }
 }
 
-/// For known effects: how often the verdict is right, and the mean number of pairs, beside the
-/// pairs of a fixed design that finds the effect in as many cases.
+/// Compares, for known effects, how often the verdict is right, and the mean number of pairs, with
+/// the pairs of a fixed design that finds the effect in as many cases.
 #[test]
 fn settled_cells_take_fewer_trials() {
     let mut table = Table::new(
@@ -209,9 +209,9 @@ impl Family {
     }
 }
 
-/// A suite of 20 cells, 15 of them without a difference, each with other noise. By Holm, at most 5
-/// % of suites have any false verdict. By Benjamini and Hochberg, 5 % of verdicts are false on
-/// average. Both hold though each cell has its own number of analyses.
+/// Tests a suite of 20 cells, 15 of them without a difference, each with other noise. By Holm, at
+/// most 5 % of suites have any false verdict. By Benjamini and Hochberg, 5 % of verdicts are false
+/// on average. Both hold though each cell has its own number of analyses.
 #[test]
 fn a_suite_that_stops_where_it_is_decided() {
     const SUITES: usize = 400;

@@ -1,4 +1,4 @@
-//! Cuts of time series without a change of level, and of some with one.
+//! Simulates the cuts of time series without a change of level, and of some with one.
 
 use disklab_stats::{change_points, penalty};
 

@@ -1,4 +1,4 @@
-//! The source of simulated trials.
+//! Draws the values of simulated trials.
 
 use disklab_units::{Random, Seed};
 
@@ -8,26 +8,29 @@ use disklab_units::{Random, Seed};
 pub enum Shape {
     /// The measure is lognormal.
     Normal,
-    /// The measure is exponential: many short, few long; its logarithm is skewed to the left.
+    /// The measure is exponential: many values are small, few are large; its logarithm is skewed to
+    /// the left.
     Exponential,
     /// The measure is Pareto with infinite variance: its logarithm is skewed to the right.
     Pareto,
-    /// The logarithm is t-distributed with 2 degrees of freedom: infinite variance even there.
+    /// The logarithm is t-distributed with 2 degrees of freedom, and has infinite variance itself.
     HeavyTails,
-    /// The logarithm is Cauchy: no mean even there.
+    /// The logarithm is Cauchy-distributed, and has no mean itself.
     Cauchy,
     /// A tenth of the trials is five times as slow, as with a background job.
     Outliers,
     Uniform,
-    /// Either of two values with equal chance, like the process id of the `pid` policy.
+    /// The measure has either of two values with equal chance, like the process id of the `pid`
+    /// policy.
     TwoValues,
-    /// Two values and a little noise.
+    /// The measure has two values and a little noise.
     TwoModes,
-    /// Three values equally spaced: the worst kind for t with 5 pairs or more.
+    /// The measure has three values equally spaced: the worst kind for t with 5 pairs or more.
     ThreeValues,
-    /// Four values equally spaced: the worst kind for t with 4 pairs.
+    /// The measure has four values equally spaced: the worst kind for t with 4 pairs.
     FourValues,
-    /// A percentile from a histogram with 64 bins per octave, of trials that differ by some bins.
+    /// The measure is a percentile from a histogram with 64 bins per octave, of trials that differ
+    /// by some bins.
     Bins,
 }
 
@@ -51,7 +54,7 @@ pub struct TrialSource {
 }
 
 impl TrialSource {
-    /// Returns a stream of its own for each use.
+    /// Returns a source with a stream of its own, derived from `name`.
     pub fn new(name: &str) -> Self {
         Self { random: Random::new(Seed(4).derive(name)) }
     }

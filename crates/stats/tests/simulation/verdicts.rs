@@ -1,4 +1,4 @@
-//! False verdicts on A/A data, and the error rates of verdicts beyond it.
+//! Simulates false verdicts on A/A data, and the error rates of verdicts beyond it.
 
 use std::f64::consts::LN_2;
 
@@ -99,8 +99,8 @@ fn a_against_a_unpaired() {
     }
 }
 
-/// Not A/A data: equal centres, other shapes. There is no guarantee for these. The rates are those
-/// in the documentation of `comparison`, and the test keeps that true.
+/// Tests data that is not A/A: cells with equal centres and other shapes. There is no guarantee for
+/// these. The rates are those in the documentation of `comparison`, and the test keeps that true.
 #[test]
 fn shapes_that_differ() {
     let mut table = Table::new(&format!(
@@ -123,7 +123,7 @@ fn shapes_that_differ() {
         });
         table.row(name, rates);
     };
-    // Both are symmetric about one median, so skewness is not the cause.
+    // Both sides are symmetric about one median, so skewness is not the cause.
     add("spread 5:1, paired", Rule::paired, |source| (source.normal(), 5.0 * source.normal()));
     add("spread 5:1, unpaired", Rule::unpaired, |source| (source.normal(), 5.0 * source.normal()));
     add("spread 2:1, unpaired", Rule::unpaired, |source| (source.normal(), 2.0 * source.normal()));
@@ -135,8 +135,8 @@ fn shapes_that_differ() {
 
 type Compare = fn(&Rule, &[f64], &[f64]) -> Result<Comparison, Error>;
 
-/// The rate of the verdict "same" if the effect equals the smallest effect of interest: at most
-/// alpha / 2.
+/// Simulates the rate of the verdict "same" if the effect equals the smallest effect of interest:
+/// at most alpha / 2.
 #[test]
 fn same_is_not_said_of_what_differs() {
     let mut table = Table::new(&format!(
@@ -162,7 +162,7 @@ fn same_is_not_said_of_what_differs() {
     }
 }
 
-/// The rate of any false verdict among twelve cells without a difference.
+/// Simulates the rate of any false verdict among twelve cells without a difference.
 #[test]
 fn families_are_wrong_no_oftener() {
     let mut table =
@@ -192,7 +192,7 @@ fn families_are_wrong_no_oftener() {
     }
 }
 
-/// The power of the chosen method compared with the t-test of `power`, on normal data.
+/// Compares the power of the chosen method with the t-test of `power`, on normal data.
 #[test]
 fn power_is_about_that_of_t() {
     const PAIRS: [usize; 6] = [3, 4, 5, 6, 10, 30];

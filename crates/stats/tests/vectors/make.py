@@ -26,12 +26,14 @@ def floats(values):
 
 
 def sides(test):
-    """A test's p-values for the three alternatives."""
+    """Returns a test's p-values for the three alternatives."""
     return {side.replace("-", "_"): float(np.real(test(side))) for side in SIDES}
 
 
 def pairs_of_samples():
-    """Sizes small and large, equal and not; without ties, with some, with many."""
+    """Yields pairs of samples: small and large, equal and unequal in size; without ties, with some,
+    with many.
+    """
     for left, right in [(3, 3), (5, 5), (4, 7), (8, 3), (1, 6), (10, 10), (30, 30)]:
         for decimals in [15, 1, 0]:
             shift = rng.choice([0.0, 1.0])
@@ -130,7 +132,7 @@ def power():
         for effect in [0.2, 0.8, 2.5]:
             powers = {"paired": float(TTestPower().power(effect, n, 0.05)),
                       "unpaired": float(TTestIndPower().power(effect, n, 0.05))}
-            # SciPy's noncentral t gives up where the power is 1 but for some digits.
+            # SciPy's noncentral t returns NaN for a power that rounds to 1.
             if not any(np.isnan(power) for power in powers.values()):
                 yield {"n": n, "effect": effect, "alpha": 0.05, **powers}
 

@@ -17,7 +17,8 @@ use crate::suite::sweep::{Applied, SweptParameter};
 use crate::suite::{Axis, SET, Suite, SuiteAxis, cell, fit, metric};
 use crate::workload::{Workload, WorkloadKind};
 
-/// The most trials. More would take months to run, and a list of them would take all memory.
+/// Largest number of trials. More would take months to run, and a list of them would take all
+/// memory.
 const MOST_TRIALS: u128 = 100_000;
 
 impl Suite {

@@ -135,8 +135,8 @@ impl<'a> Resolved<'a> {
         Some((choice, *policy))
     }
 
-    /// Whether a cell is at an end of an estimate's range that no disk of its array has. Such a
-    /// cell equals the one with all estimates as they are.
+    /// Returns whether a cell is at an end of an estimate's range that no disk of its array has.
+    /// Such a cell equals the one with all estimates as they are.
     pub fn is_no_estimate(&self, cell: &Cell<'_>) -> bool {
         let mut swept = cell.parameters().into_iter();
         let value = swept.rfind(|swept| *swept.parameter == SweptParameter::Estimated);
@@ -149,8 +149,8 @@ impl<'a> Resolved<'a> {
             .is_some_and(|(end, devices)| devices.iter().all(|own| end.value_of(own).is_none()))
     }
 
-    /// Returns why a cell has no trials: its array lacks something that its drive or background
-    /// needs.
+    /// Returns the reason why a cell has no trials: its array lacks something that its drive or
+    /// background needs.
     pub fn why_left_out(&self, cell: &Cell<'_>) -> Option<String> {
         let (array, devices) = self.array(cell)?;
         if let Some(drive) = self.drive(cell)

@@ -68,7 +68,7 @@ fn document(kind: &str, name: &str, texts: &Texts) -> Result<Document, String> {
     text.parse::<Document>().map_err(|error| format!("{kind} `{name}`: {error}"))
 }
 
-/// Sets the value at a path of keys, as the kind of value that is there.
+/// Sets the value at a path of keys. The kind of value remains that of the old value.
 fn set(document: &mut Document, path: &str, value: &str) -> Result<(), String> {
     let (tables, key) =
         path.rsplit_once('.').map_or((None, path), |(tables, key)| (Some(tables), key));

@@ -24,7 +24,8 @@ use crate::read::{Located, SourcePlace, TomlTable};
 const SAMPLES: std::ops::RangeInclusive<u32> = 2..=1000;
 const KEYS: [&str; 2] = ["samples", "seed"];
 
-/// Reads each parameter with its values. All have as many; the first values form the first sample.
+/// Reads each parameter with its values. All parameters have the same number of values; the first
+/// values form the first sample.
 pub(in crate::suite) fn read(
     table: &TomlTable<'_, '_>,
 ) -> Vec<(SweptParameter, Vec<Located<String>>)> {

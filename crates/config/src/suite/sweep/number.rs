@@ -23,10 +23,10 @@ enum NumberKind {
     Rate,
 }
 
-/// Digits behind the decimal point of a number without a unit.
+/// Number of digits behind the decimal point of a number without a unit.
 const PLACES: usize = 9;
 const ONE: u64 = 1_000_000_000;
-/// Significant digits of a computed number.
+/// Number of significant digits of a computed number.
 const DIGITS: u32 = 4;
 /// Sizes from this one on are rounded to multiples of it: the size of a sector of btrfs, of a page,
 /// and of the logical block of every disk.
@@ -66,7 +66,7 @@ impl Number {
         let sum = from * (of - step) + to * step;
         let exact = u64::try_from(sum / of).ok().filter(|_| sum.is_multiple_of(of));
         let number = exact.map(|atoms| Self { kind: first.kind, atoms });
-        // Few digits: as many as the ends of the range could have.
+        // Few digits are as many as the ends of the range could have.
         let is_short = |number: &Self| {
             let is_fit = !whole || number.kind != NumberKind::Plain;
             number.to_string().len() <= 8 && (is_fit || number.atoms.is_multiple_of(ONE))
@@ -95,7 +95,7 @@ impl Number {
         self.atoms == 0
     }
 
-    /// Whether both numbers are of one kind, for example times.
+    /// Returns whether both numbers are of one kind, for example times.
     pub(super) fn is_like(self, other: Self) -> bool {
         self.kind == other.kind
     }
@@ -159,7 +159,7 @@ fn in_unit(atoms: u64, units: &[(&str, u64)]) -> String {
     chosen.map(|(number, unit)| format!("{number}{unit}")).unwrap_or_default()
 }
 
-/// Whether a division ends within [`PLACES`] digits.
+/// Returns whether a division ends within [`PLACES`] digits.
 fn is_finite(atoms: u64, factor: u64) -> bool {
     (u128::from(atoms % factor) * u128::from(ONE)).is_multiple_of(u128::from(factor))
 }

@@ -68,7 +68,7 @@ pub const DRIVE: &str = "device";
 const KINDS: [&str; 6] = ["device", "disk", "policy", "scheduler", "workload", "background"];
 
 impl SweptParameter {
-    /// Whether a number without a unit must be whole.
+    /// Returns whether a number without a unit must be whole.
     pub(super) fn is_whole(&self) -> bool {
         !matches!(self, Self::Device { key, .. } if key == SEEK)
     }
@@ -147,8 +147,8 @@ impl FromStr for SweptParameter {
     }
 }
 
-/// Whether a text can be a key: words of the lab's files, sysfs and policies, with points between
-/// them.
+/// Returns whether a text can be a key: words of the lab's files, sysfs and policies, with points
+/// between them.
 fn is_key(key: &str) -> bool {
     let is_word = |word: &str| {
         !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')

@@ -7,11 +7,11 @@ use super::number::Number;
 use crate::read::{Located, TomlTable, choices};
 
 choices! {
-    /// How values lie between two ends.
+    /// The spacing of values between two ends.
     pub enum Spacing: "spacing" {
-        /// Equal distances between neighbouring values.
+        /// Neighbouring values have equal distances.
         Linear = "linear",
-        /// Equal factors between neighbouring values.
+        /// Neighbouring values have equal factors.
         Log = "log",
     }
 }
