@@ -1,5 +1,5 @@
-//! Compiles every policy, with a registry of the files that are there: the committed one may be
-//! older, which a test says and mends, and could not if it were needed to build the test.
+//! Compiles every policy, with a registry of the existing files. The committed registry may be
+//! older; a test reports and renews it, and could not do so if the build needed it.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
@@ -21,12 +21,12 @@ fn main() -> io::Result<()> {
         .files(names.iter().map(|name| copies.join(format!("{name}.c"))))
         .file("src/shim.c")
         .include(&copies)
-        // What is timed is what a kernel would run, also in a test.
+        // Tests time the code too, which must be what a kernel would run.
         .opt_level(2)
         .std("gnu11")
         .warnings(true)
         .extra_warnings(true)
-        // As the kernel has it: a policy need not use all that it is given.
+        // The kernel sets this flag too: a policy need not use all its arguments.
         .flag("-Wno-unused-parameter")
         .warnings_into_errors(true)
         .compile("disklab_read_policies");

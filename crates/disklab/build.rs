@@ -1,5 +1,5 @@
-//! The commit that a release is built from, for records to name. Other builds name none: each
-//! commit would build them anew.
+//! Gives a release the commit that it is built from, for records to name. Other builds name none,
+//! since each commit would build them anew.
 
 use std::path::Path;
 use std::process::Command;

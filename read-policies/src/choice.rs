@@ -5,17 +5,18 @@ use crate::policy::{Kind, Policy, policies};
 use crate::raw::{self, CHECKPOINT_AGE, Mirror, PARAMETERS_MAX, WINDOW};
 use crate::request::{BLOCK_BITS, Request};
 
-/// A policy with values for its parameters. Displayed as sysfs shows it: the values of all
-/// parameters, but not of a device that nobody named.
+/// A policy with values for its parameters. It is displayed as sysfs shows it: with the values of
+/// all parameters, except a device that nobody named.
 #[derive(Debug, Clone, Copy)]
 pub struct Choice {
     policy: &'static Policy,
-    /// Each in its parameter's range: whatever made it, the C code checked it.
+    /// The values, each in its parameter's range: the C code has checked them.
     values: [u64; PARAMETERS_MAX],
 }
 
 impl Choice {
-    /// Parses a text as the kernel does in `read_policy`; `None` where the kernel says EINVAL.
+    /// Parses a text as the kernel does in `read_policy`. Returns `None` where the kernel returns
+    /// EINVAL.
     pub fn parse(text: impl AsRef<[u8]>, block_bits: u32) -> Option<Self> {
         let text = text.as_ref();
         let length = u32::try_from(text.len()).ok()?;
@@ -32,7 +33,7 @@ impl Choice {
         (refused == 0).then_some(Self { policy, values: choice.values })
     }
 
-    /// A policy with its defaults.
+    /// Returns a policy with its default values.
     pub fn default_of(policy: &'static Policy) -> Self {
         let mut choice = raw::Choice { policy: ptr::null(), values: [0; PARAMETERS_MAX] };
         // SAFETY: a choice to be written, and a policy of the C files.
@@ -40,8 +41,9 @@ impl Choice {
         Self { policy, values: choice.values }
     }
 
-    /// A policy with values that somebody else's [`Self::parse`] made: a kernel's trace. `None` if
-    /// they are not as many as the C code has room for, or out of their range.
+    /// Returns a policy with values that another [`Self::parse`] made, such as those of a kernel's
+    /// trace. Returns `None` if their number is not that of the C code's array, or a value is out
+    /// of its range.
     pub fn with_values(policy: &'static Policy, values: &[u64]) -> Option<Self> {
         let choice = Self { policy, values: values.try_into().ok()? };
         let sound =
@@ -57,12 +59,12 @@ impl Choice {
         self.policy
     }
 
-    /// In the order of the policy's parameters.
+    /// Returns the values, in the order of the policy's parameters.
     pub fn values(&self) -> &[u64] {
         &self.values[..self.policy.parameters.len()]
     }
 
-    /// The index of the mirror to read from: a live one, if one is.
+    /// Returns the index of the mirror to read from, which is a live one if there is any.
     pub fn decide(&self, request: &Request) -> usize {
         // SAFETY: policy and values are the C code's own, and the request has as many mirrors as it
         // says.
@@ -72,8 +74,8 @@ impl Choice {
         }
     }
 
-    /// A mirror's age after a decision, for it or for another. An age that no mirror can have
-    /// counts as the nearest.
+    /// Returns a mirror's age after a decision for it or for another. An age that no mirror can
+    /// have counts as the nearest one that it can have.
     pub fn age(&self, age: i32, chosen: bool) -> i32 {
         let age = age.clamp(-WINDOW, CHECKPOINT_AGE);
         // SAFETY: policy and values are the C code's own.
@@ -82,7 +84,8 @@ impl Choice {
 }
 
 impl Mirror {
-    /// The mean time of its recent reads in ns, as policies see it: 0 where none is known.
+    /// Returns the mean time of the mirror's recent reads in ns, as policies see it: 0 if none is
+    /// known.
     pub fn latency(&self) -> u64 {
         // SAFETY: a whole mirror to be read.
         unsafe { raw::disklab_read_latency(self) }

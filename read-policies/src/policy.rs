@@ -5,42 +5,42 @@ use std::sync::LazyLock;
 use crate::raw;
 use crate::registry::OF_MAINLINE;
 
-/// A read policy: what its C file says about it.
+/// A read policy, with the facts of its C file.
 #[derive(Debug)]
 pub struct Policy {
     /// The policy's name in sysfs.
     pub name: &'static str,
-    /// A line that describes it to people.
+    /// A summary of one line for people.
     pub summary: &'static str,
-    /// The kernel has it without these files.
+    /// Whether the kernel has the policy without these files.
     pub mainline: bool,
     pub parameters: Vec<Parameter>,
     pub(crate) raw: &'static raw::Policy,
 }
 
-/// A value that can be set.
+/// A parameter of a policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameter {
     pub key: &'static str,
     pub kind: Kind,
-    /// A line that describes it to people.
+    /// A summary of one line for people.
     pub summary: &'static str,
 }
 
 /// The kind of a parameter's value, with its range and default.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
-    /// A number.
+    /// A whole number.
     Number { range: RangeInclusive<u64>, default: u64 },
     /// A size in whole blocks of the filesystem.
     Bytes { range: RangeInclusive<u64>, default: u64 },
-    /// A device's id; unless said, 0, which stands for the device that was mounted last.
+    /// A device's id. The default is 0, which stands for the device that was mounted last.
     Device,
-    /// A word of a list; the default is an index into them.
+    /// A word of a list. The default is an index into the list.
     Word { words: Vec<&'static str>, default: usize },
 }
 
-/// All of them, in the order of registry.h.
+/// Returns all policies, in the order of registry.h.
 pub fn policies() -> &'static [Policy] {
     static POLICIES: LazyLock<Vec<Policy>> = LazyLock::new(|| {
         // SAFETY: NULL or one of the policies, which are constants.
@@ -61,7 +61,7 @@ impl Policy {
         }
     }
 
-    /// The C file that defines it, in `read-policies/`.
+    /// Returns the path of the policy's C file, in `read-policies/`.
     pub fn file(&self) -> String {
         let folder = if self.mainline { format!("{OF_MAINLINE}/") } else { String::new() };
         format!("{folder}{}.c", self.name.replace('-', "_"))
@@ -69,7 +69,7 @@ impl Policy {
 }
 
 impl Parameter {
-    /// `None` at the end of the list.
+    /// Returns a parameter of the C code, or `None` at the end of the list.
     fn from_raw(raw: &'static raw::Parameter) -> Option<Self> {
         let (range, default) = (raw.least..=raw.most, raw.value);
         let kind = match raw.kind {
@@ -86,7 +86,7 @@ impl Parameter {
     }
 }
 
-/// A string constant of a C file; empty where there is none.
+/// Returns a string constant of a C file, or an empty one for a null pointer.
 fn text(start: *const c_char) -> &'static str {
     if start.is_null() {
         return "";

@@ -1,11 +1,12 @@
-//! policy.h in Rust. A test holds what is here against what the C compiler makes of it.
+//! Declares the structures of policy.h in Rust. A test compares the declarations with the C
+//! compiler's layout.
 
 use std::ffi::{c_char, c_int};
 
 pub const MIRRORS_MAX: usize = 4;
 pub const PARAMETERS_MAX: usize = 4;
 
-/// A device that holds the data: `struct read_mirror`, where its fields are explained.
+/// A device that holds the data: `struct read_mirror` of policy.h, which explains the fields.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Mirror {
@@ -27,7 +28,7 @@ pub struct Mirror {
     pub live: bool,
 }
 
-/// `struct read_request`.
+/// The structure `read_request` of policy.h.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Request {
@@ -40,7 +41,7 @@ pub struct Request {
     pub mirrors: [Mirror; MIRRORS_MAX],
 }
 
-/// `struct read_parameter`.
+/// The structure `read_parameter` of policy.h.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Parameter {
@@ -61,7 +62,7 @@ pub const WORD: u32 = 4;
 pub const CHECKPOINT_AGE: i32 = 10000;
 pub const WINDOW: i32 = 100;
 
-/// `struct read_policy`.
+/// The structure `read_policy` of policy.h.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Policy {
@@ -77,7 +78,7 @@ pub struct Policy {
 // SAFETY: the C files define it constant, with pointers to string constants.
 unsafe impl Sync for Policy {}
 
-/// `struct read_choice`.
+/// The structure `read_choice` of policy.h.
 #[repr(C)]
 pub struct Choice {
     pub policy: *const Policy,

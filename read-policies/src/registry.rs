@@ -1,14 +1,14 @@
-//! `registry.h`: which policies there are, from the names of the C files. Also part of the build
-//! script.
+//! Makes `registry.h`, the list of policies, from the names of the C files. The build script uses
+//! this module too.
 //!
-//! The kernel has the policies of the folder itself. Those of `mainline/` are its own already: they
-//! are compiled natively only, beside the others.
+//! The kernel gets the policies of the folder itself. It has those of `mainline/` already: they are
+//! compiled natively only, beside the others.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Mainline's own, in its order; the first is what a filesystem begins with.
+/// Mainline's policies, in its order. A filesystem begins with the first.
 const MAINLINE: [&str; 3] = ["pid", "round_robin", "devid"];
 
 /// The folder of mainline's policies.
@@ -30,8 +30,8 @@ pub fn gather(folder: &Path, into: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// The names of a folder's C files without `.c`: mainline's policies first, then the others by
-/// name.
+/// Returns the names of a folder's C files without `.c`: mainline's policies first, then the others
+/// by name.
 pub fn policies(folder: &Path) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -48,7 +48,7 @@ pub fn policies(folder: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// The text of `registry.h` for these policies.
+/// Returns the text of `registry.h` for these policies.
 pub fn header(policies: &[String]) -> String {
     let lines = |before: &str, after: &str| {
         let lines: Vec<_> =

@@ -2,10 +2,11 @@ use std::ops::RangeInclusive;
 
 use crate::raw::{self, MIRRORS_MAX, Mirror};
 
-/// The sizes of a filesystem's blocks, in bits: 512 bytes to 64 KiB.
+/// Sizes of a filesystem's blocks, as powers of two: 512 bytes to 64 KiB.
 pub const BLOCK_BITS: RangeInclusive<u32> = 9..=16;
 
-/// A read that is to be sent to one of its mirrors: `struct read_request`, explained in policy.h.
+/// A read that is about to be sent to one of its mirrors: `struct read_request`, explained in
+/// policy.h.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request(pub(crate) raw::Request);
 
@@ -22,7 +23,7 @@ impl Request {
         Some(Self(request))
     }
 
-    /// Sets where in the filesystem the read begins, and how many bytes it reads.
+    /// Sets the offset of the read in the filesystem, and its number of bytes.
     #[must_use]
     pub fn place(mut self, logical: u64, length: u64) -> Self {
         (self.0.logical, self.0.length) = (logical, length);
@@ -36,7 +37,7 @@ impl Request {
         self
     }
 
-    /// Sets how many blocks the whole filesystem has read before.
+    /// Sets the number of blocks that the whole filesystem has read before.
     #[must_use]
     pub fn after(mut self, blocks_read: u32) -> Self {
         self.0.blocks_read = blocks_read;
@@ -44,7 +45,7 @@ impl Request {
     }
 
     pub fn mirrors(&self) -> &[Mirror] {
-        // As long as it is by construction.
+        // The constructor has checked the count.
         &self.0.mirrors[..self.0.count as usize]
     }
 }

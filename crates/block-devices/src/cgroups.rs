@@ -10,8 +10,8 @@ pub const NOT_WHOLE: &str = "it has a weight, which wants cgroups of version 2 a
     /sys/fs/cgroup: this machine has none, or those of version 1 \
                              (systemd.unified_cgroup_hierarchy=1 on the kernel's command line)";
 
-/// Whether only cgroups of version 2 are there. With version 1, that version has the controller of
-/// disks.
+/// Returns whether only cgroups of version 2 are there. With version 1, that version has the
+/// controller of disks.
 pub fn are_whole() -> bool {
     #[expect(clippy::cast_sign_loss, reason = "a magic number is bits")]
     statfs(ROOT).is_ok_and(|filesystem| filesystem.f_type as u64 == MAGIC)

@@ -83,8 +83,8 @@ impl DiskIdentity {
         Some(Self { dev: word(&folder, "dev")?, diskseq: word(&folder, "diskseq") })
     }
 
-    /// Whether a file in sysfs still belongs to this disk. A loop device that was detached and set
-    /// up again counts as another disk, although it has the same queue with all values.
+    /// Returns whether a file in sysfs still belongs to this disk. A loop device that was detached
+    /// and set up again counts as another disk, although it has the same queue with all values.
     fn has(&self, path: &Path) -> bool {
         let now = Self::read(path);
         let is_loop = path.starts_with("/sys/block")

@@ -22,7 +22,7 @@ pub use smart::{COMMAND as ASKS_HEALTH, Smart};
 pub struct Environment {
     /// Time in seconds since 1970.
     pub at: u64,
-    /// Release of the kernel, and when it was built.
+    /// Release of the kernel, and the time at which it was built.
     pub kernel: String,
     pub processor: Processor,
     /// Load averages over 1, 5 and 15 minutes.

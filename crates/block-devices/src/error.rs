@@ -5,7 +5,8 @@ use disklab_config::Diagnostics;
 
 use crate::refusal::Refusal;
 
-/// Why a disk cannot be looked at or may not be written, or why an allow file is not trusted.
+/// A reason why a disk cannot be examined or may not be written, or why an allow file is not
+/// trusted.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("{}: there is no such device; `disklab devices` lists this machine's \

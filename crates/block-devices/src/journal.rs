@@ -28,7 +28,7 @@ use crate::wait::{Obstacle, until_done};
 /// The longest time that the first process of another run takes to end after that run is gone.
 const MOMENT: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(20);
-/// Most bytes of a journal. disklab writes no longer ones.
+/// Largest number of bytes of a journal. disklab writes no longer ones.
 const LONGEST: u64 = 16 << 20;
 /// The extension of journals.
 const ENDING: &str = "journal";
@@ -109,7 +109,8 @@ pub struct LeftJournal {
 /// The folder of root's journals.
 const OF_ROOT: &str = "/var/lib/disklab";
 
-/// Returns how many journals root's runs left behind, which only root undoes. 0 for root itself.
+/// Returns the number of journals that root's runs left behind, which only root undoes. Returns 0
+/// for root itself.
 pub fn of_root() -> usize {
     if rustix::process::geteuid().is_root() || std::env::var_os("DISKLAB_STATE").is_some() {
         return 0;
@@ -372,7 +373,7 @@ fn has_locked(file: &File, path: &Path, operation: FlockOperation) -> Result<boo
     }
 }
 
-/// Whether a path still leads to the opened file.
+/// Returns whether a path still leads to the opened file.
 fn is_at(file: &File, path: &Path) -> bool {
     let (Ok(own), Ok(there)) = (file.metadata(), path.metadata()) else { return false };
     (own.dev(), own.ino()) == (there.dev(), there.ino())

@@ -5,8 +5,8 @@ use std::fs::{self, DirEntry, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// Most bytes of a file that is read whole. No such file should be longer, but anybody may have
-/// written its contents.
+/// Largest number of bytes of a file that is read whole. No such file should be longer, but anybody
+/// may have written its contents.
 const LONGEST: u64 = 16 << 20;
 
 /// The files of this machine, or a folder in which a test made similar ones.

@@ -1,4 +1,4 @@
-//! Why a disk is not written.
+//! Reasons why a disk is not written.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ pub struct Refusal {
     pub why: Why,
 }
 
-/// Why a disk is not written.
+/// A reason why a disk is not written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Why {
     #[error("--write names {}, which is another; name the same twice", .0.display())]
@@ -52,12 +52,13 @@ pub enum Why {
     NoPermission,
     #[error("it is mounted at {0}; unmount it if its contents are not needed")]
     Mounted(String),
-    /// Mounted in a namespace that this process does not see: another trial's, a container's.
+    /// The disk is mounted in a namespace that this process does not see: another trial's, a
+    /// container's.
     #[error("it is mounted at {place} where only {whose} sees it; wait for its end, or end it")]
     MountedElsewhere { place: String, whose: String },
     #[error("it is swap space in use; swapoff {0} ends that")]
     Swap(String),
-    /// Name and use of a device that is mounted or swap, and shares a disk with this one.
+    /// Another device shares a disk with this one, and is mounted or swap: its name and its use.
     #[error("{by}, which shares a disk with it, is {how}; name a disk that nothing else uses")]
     Shared { by: String, how: String },
     #[error("it has partitions ({}); name one of them, or remove them", .0.join(", "))]

@@ -22,8 +22,8 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// Whether the signature has this UUID. Programs format UUIDs with hyphens and colons in
-    /// different ways.
+    /// Returns whether the signature has this UUID. Programs format UUIDs with hyphens and colons
+    /// in different ways.
     pub fn has(&self, uuid: &str) -> bool {
         self.uuid.as_ref().is_some_and(|own| hex(own) == hex(uuid))
     }
@@ -67,8 +67,8 @@ fn again<'a>(disk: &Disk, all: &'a [Disk]) -> Vec<&'a Disk> {
     all.iter().filter(|now| now.serial == disk.serial && now.bytes == disk.bytes).collect()
 }
 
-/// Whether the disk found now is the noted one. A disk without a serial is identified by its
-/// number.
+/// Returns whether the disk found now is the noted one. A disk without a serial is identified by
+/// its number.
 pub fn is_it(disk: &Disk, now: &Disk) -> bool {
     now.serial == disk.serial
         && now.bytes == disk.bytes

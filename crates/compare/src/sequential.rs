@@ -20,7 +20,7 @@ pub struct SequentialDesign {
 pub struct SeedAnalysis {
     /// Last seed in the analysis; None for all seeds of the record.
     pub upto: Option<u32>,
-    /// Its part of alpha.
+    /// The analysis's part of alpha.
     pub share: f64,
 }
 

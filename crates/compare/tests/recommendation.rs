@@ -233,7 +233,7 @@ fn normal(random: &mut Random) -> f64 {
     (0..12).map(|_| random.next_f64()).sum::<f64>() - 6.0
 }
 
-/// With four equal candidates, any choice is right, and hardly any is called behind.
+/// Tests that with four equal candidates, any choice is right, and hardly any is called behind.
 #[test]
 fn equal_candidates_are_not_called_behind() {
     for seeds in [3, 5, 9] {

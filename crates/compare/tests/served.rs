@@ -1,4 +1,4 @@
-//! Remarks on kernels with equal numbers whose disks were used otherwise.
+//! Tests remarks on kernels with equal numbers whose disks were used differently.
 
 use disklab_compare::{
     CellIndex, DecisionRule, MatchedTrials, Metric, Trust, compare, match_trials,

@@ -30,7 +30,7 @@ impl<'a> Bar<'a> {
         self.drawn.as_ref()
     }
 
-    /// Prints a line that stays: above the bar where one is drawn.
+    /// Prints a line that stays: above the bar, if one is drawn.
     pub fn say(&self, text: &str) {
         match &self.drawn {
             Some(bar) => bar.println(visible(text)),

@@ -123,7 +123,8 @@ verbs! {
     }
 }
 
-/// The command line with its examples, its groups of verbs, and the values that a shell completes.
+/// Returns the command line with its examples, its groups of verbs, and the values that a shell
+/// completes.
 pub fn command() -> Command {
     grouped(completions::with_values(examples::with_examples(Cli::command())))
 }

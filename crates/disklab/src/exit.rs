@@ -1,4 +1,4 @@
-//! How the program ends: its exit statuses, and its messages about failures.
+//! The end of the program: its exit statuses, and its messages about failures.
 
 use std::fmt::{self, Display, Formatter};
 use std::io;

@@ -1,4 +1,4 @@
-//! The oracle of the fast model beside read policies.
+//! Runs the oracle of the fast model beside read policies.
 
 use disklab_config::policy::ORACLE;
 use disklab_record::outcome::Cell;

@@ -1,6 +1,7 @@
-//! `disklab predict`: how far virtual time may be believed for a machine, or the fast model for a
-//! kernel. The suite of a record from real disks runs on models of them, or that of a record from
-//! guests in the fast model, and each cell's prediction is compared with what was measured.
+//! `disklab predict`: compares the results of a record with predictions. The suite of a record from
+//! real disks runs on models of them, which shows how far virtual time may be believed for a
+//! machine. The suite of a record from guests runs in the fast model, which shows how far the model
+//! may be believed for a kernel.
 
 mod errors;
 mod ranking;
@@ -79,9 +80,9 @@ pub struct PredictArgs {
 /// The executor that predicts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Predictor {
-    /// In guests on modelled disks.
+    /// Guests on modelled disks, in virtual time.
     Kernel,
-    /// In the fast model of the stack.
+    /// The fast model of the stack, without a kernel.
     Model,
 }
 
@@ -147,7 +148,7 @@ pub fn predict(args: &PredictArgs, screen: &Screen) -> Result<Exit, Failure> {
     Ok(if rows.is_empty() || !lacking.is_empty() { Exit::Failed } else { Exit::Ok })
 }
 
-/// The oracle's trials in the cells of a question of a record.
+/// Returns the oracle's trials in the cells of a question, with the settings of a record.
 fn bounding(
     lab: &Lab,
     folder: &Path,
@@ -177,8 +178,8 @@ fn run_oracle(
     run_trials(by.as_executor(), &question.trials, writer, screen)
 }
 
-/// Without cells that the machine could not do, of which there is nothing to be right or wrong
-/// about.
+/// Returns the question without the trials that gave no result on the machine: a prediction of them
+/// can be neither right nor wrong.
 fn with_numbers(question: Question, measured: &Record) -> Result<Question, Failure> {
     let is_known =
         |id: &str| measured.outcome(id).is_some_and(|outcome| outcome.status == Status::Ok);
@@ -202,7 +203,7 @@ fn kernels(measured: &Record, predicted: &Record) -> [String; 2] {
     })
 }
 
-/// The lab, where the record's arrays are made of models.
+/// Returns the lab, with the record's arrays made of models.
 fn on_models(lab: &Lab, record: &Record, args: &PredictArgs) -> Result<Lab, Failure> {
     let devices = &args.devices;
     let manifest = record.manifest();
@@ -281,15 +282,15 @@ fn on_models(lab: &Lab, record: &Record, args: &PredictArgs) -> Result<Lab, Fail
     }
 }
 
-/// All that a prediction says.
+/// The contents of a prediction's output.
 struct Prediction<'a> {
     rows: &'a [PredictedNumber],
-    /// Cells that lack numbers on one side.
+    /// Cells that lack numbers in one of the records.
     lacking: &'a [String],
-    /// Cells that are in doubt as measured.
+    /// Cells whose measurements are in doubt.
     doubtful: &'a [String],
     rankings: Vec<PolicyRanking>,
-    /// The kernels that measured, and those that predict.
+    /// The kernels of the measurement, and those of the prediction.
     kernels: [String; 2],
     out: &'a Path,
 }

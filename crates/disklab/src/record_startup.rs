@@ -1,4 +1,4 @@
-//! `disklab record-startup`: a start-up workload of any command.
+//! `disklab record-startup`: makes a start-up workload of any command.
 
 mod args;
 mod here;

@@ -310,7 +310,7 @@ pub fn say_tidied(tidied: &Tidied, screen: &Screen) {
     }
 }
 
-/// The facts that are reported once no trial runs any more.
+/// The facts that are reported when no trial runs any more.
 #[derive(Debug)]
 struct Ending {
     folder: PathBuf,

@@ -1,7 +1,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a record's tables could not be written.
+/// A reason why a record's tables could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     #[error("cannot {doing} {}: {source}{}", path.display(), advice(source))]
@@ -18,7 +18,7 @@ pub enum ExportError {
 }
 
 impl ExportError {
-    /// Says what was tried on which file, for `map_err`.
+    /// Describes, for `map_err`, what was tried on which file.
     pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { doing, path: path.to_owned(), source }
     }

@@ -1,4 +1,4 @@
-//! The folders of a record's tables, and their writing.
+//! Writes the folders of a record's tables.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::{owner, rows};
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
     pub format: Format,
-    /// By their names.
+    /// Names of the tables.
     pub tables: &'a [&'static str],
 }
 
@@ -26,9 +26,9 @@ pub struct Exported {
     pub rows: u64,
 }
 
-/// Writes the tables of a record below `to`. Those of an earlier export of the same record are
-/// replaced, each when it is whole; where there are those of another record by the same name, that
-/// is an error.
+/// Writes the tables of a record below `to`. The tables of an earlier export of the same record are
+/// replaced, each once the new one is complete. Fails if another record of the same name has tables
+/// there.
 pub fn export(record: &Record, to: &Path, wanted: Wanted) -> Result<Vec<Exported>, ExportError> {
     owner::claim(record, to, &own_folder(record))?;
     let tables = rows::ALL.into_iter().filter(|(name, ..)| wanted.tables.contains(name));
@@ -48,7 +48,7 @@ fn write(
     let folder = to.join(table.name).join(&own);
     fs::create_dir_all(&folder).map_err(ExportError::io("create", &folder))?;
     let path = folder.join(format!("data.{}", format.ending()));
-    // No reader of such a folder takes a hidden file for data.
+    // Readers of such a folder ignore hidden files.
     let part = folder.join(format!(".data.{}.{}.part", format.ending(), std::process::id()));
     let write_whole = || {
         let made = File::create(&part).map_err(ExportError::io("create", &part))?;
@@ -63,7 +63,7 @@ fn write(
     };
     let written = write_whole();
     if written.is_err() {
-        // What failed is told. Folders go that have nothing else in them.
+        // The first error is reported. Folders that are empty now are removed.
         let _ = fs::remove_file(&part);
         for folder in folder.ancestors().take(own.iter().count() + 1) {
             let _ = fs::remove_dir(folder);
@@ -72,7 +72,7 @@ fn write(
     Ok(Exported { table: table.name, path, rows: written? })
 }
 
-/// The folder of a record's part, in that of each table.
+/// Returns the path of a record's partition, relative to the folder of each table.
 pub fn own_folder(record: &Record) -> PathBuf {
     let own = record.folder().canonicalize().unwrap_or_else(|_| record.folder().to_owned());
     let run = own.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -81,7 +81,7 @@ pub fn own_folder(record: &Record) -> PathBuf {
     Path::new(&format!("suite={}", escaped(suite))).join(format!("run={}", escaped(&run)))
 }
 
-/// Escapes what could end a name or a value, as Hive does in names of folders.
+/// Escapes characters that could end a name or a value, as Hive does in names of folders.
 fn escaped(text: &str) -> String {
     let one = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'+' | b',' | b'@' => {

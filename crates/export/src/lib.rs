@@ -26,7 +26,7 @@ pub use folder::{Exported, Wanted, export, own_folder};
 pub use rows::flat::NAME as FLAT;
 pub use sink::Format;
 
-/// The names of all tables.
+/// Returns the names of all tables.
 pub fn names() -> [&'static str; 5] {
     rows::ALL.map(|(name, ..)| name)
 }

@@ -1,4 +1,5 @@
-//! The list of records whose tables are in a folder: two records may have the same name.
+//! Keeps the list of records whose tables are in a folder, since two records may have the same
+//! name.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,14 +10,14 @@ use disklab_record::Record;
 
 use crate::error::ExportError;
 
-/// Beside the tables, where no reader of these looks.
+/// Name of the list's file, beside the tables' folders, where readers of tables do not look.
 const FILE: &str = ".records.json";
 
-/// By the record's part of a table's folder, when it was begun and its first trial: a copy is the
-/// same record, and one that is continued stays it.
+/// The records by their partition in the tables' folders: the time at which each was begun, and its
+/// first trial. These identify a record, also after it was copied or continued.
 type Owners = BTreeMap<String, (String, String)>;
 
-/// Notes that this part is the record's from now on, unless it is another's.
+/// Notes that this partition belongs to the record. Fails if it belongs to another record.
 pub fn claim(record: &Record, to: &Path, part: &Path) -> Result<(), ExportError> {
     let path = to.join(FILE);
     let mut owners: Owners = match disklab_files::read(&path, &disklab_files::SMALL) {
@@ -49,7 +50,7 @@ pub fn claim(record: &Record, to: &Path, part: &Path) -> Result<(), ExportError>
     let written =
         text.and_then(|text| fs::write(&beside, text)).and_then(|()| fs::rename(&beside, &path));
     written.map_err(|error| {
-        // What failed is told.
+        // The first error is reported.
         let _ = fs::remove_file(&beside);
         ExportError::io("write", &path)(error)
     })

@@ -1,4 +1,5 @@
-//! The tables and their columns, which do not depend on the record, but for the flat table's.
+//! Defines the tables and their columns. They do not depend on the record, except those of the flat
+//! table.
 
 use std::borrow::Cow;
 
@@ -6,7 +7,7 @@ use std::borrow::Cow;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Text,
-    /// Whole, at least 0, below 2^64.
+    /// A whole number, at least 0 and below 2^64.
     Unsigned,
     Real,
     Truth,
@@ -24,7 +25,7 @@ pub struct Table {
     pub columns: Cow<'static, [Column]>,
 }
 
-/// A field of a row. Any field can be nothing.
+/// A field of a row. Any field can be missing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Field<'a> {
     Nothing,
@@ -34,15 +35,15 @@ pub enum Field<'a> {
     Truth(bool),
 }
 
-/// The columns of a table: a kind, and the names of the columns next to each other that have it.
+/// Lists the columns of a table: a kind, and the names of adjacent columns that have it.
 macro_rules! columns {
     ($($kind:ident: $($name:literal),+;)+) => {
         Cow::Borrowed(&[$($(Column { name: Cow::Borrowed($name), kind: Kind::$kind }),+),+])
     };
 }
 
-/// The axes that have a column of their own, in the order of the columns; those of a sweep are in
-/// `parameters`.
+/// The axes that have a column of their own, in the order of the columns. The axes of a sweep are
+/// in `parameters`.
 pub const AXES: [&str; 7] =
     ["array", "workload", "jobs", "background", "policy", "scheduler", "kernel"];
 
@@ -69,9 +70,9 @@ pub const METRICS: Table = Table {
         Truth: "sound";
         Text: "disk", "device", "metric", "unit", "better";
         Real: "value";
-        // The trial was given up then: the number is more than that.
+        // The trial timed out: the true number is larger.
         Truth: "censored";
-        // The number of which a count is a part.
+        // The total of which the number is a part, for counts.
         Real: "of";
     },
 };

@@ -1,5 +1,5 @@
-//! Tables of a record, read back by other libraries: every number is the record's, to the last
-//! digit.
+//! Tests the tables of a record, read back by other libraries: every number is the record's, to the
+//! last digit.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -63,7 +63,8 @@ fn outcome(trial: &str, policy: &str, status: Status) -> Outcome {
 const FIO: &str = r#"{"fio version":"fio-3.39","jobs":[{"jobname":"rand","error":0,
 "read":{"total_ios":5,"iops":5.0,"clat_ns":{"mean":2.0,"N":5,"bins":{"1500":2,"8716288":3}}}}]}"#;
 
-/// Two trials, the second of which failed; so many requests in the trace of the first.
+/// Makes a record of two trials. The first has a trace of `requests` requests, and the second
+/// failed.
 fn record(here: &Path, requests: u64) -> Record {
     let suite = disklab_testkit::suite("a suite");
     let mut manifest = disklab_testkit::manifest(suite, ["a+s1", "b+s1"]);
@@ -105,7 +106,7 @@ fn exported(record: &Record, here: &Path, format: Format) -> BTreeMap<&'static s
     done.into_iter().map(|exported| (exported.table, exported)).collect()
 }
 
-/// By column, as JSON has it.
+/// The values of a row by column, as JSON.
 type Row = BTreeMap<String, Value>;
 
 fn parquet(path: &Path) -> Vec<Row> {
@@ -130,7 +131,7 @@ fn jsonl(path: &Path) -> Vec<Row> {
     text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
-/// Everything is text there.
+/// Reads a CSV file, in which everything is text.
 fn csv(path: &Path) -> Vec<BTreeMap<String, String>> {
     let mut reader = csv::Reader::from_path(path).expect("CSV");
     reader.deserialize().map(|row| row.expect("a row")).collect()
@@ -260,7 +261,7 @@ fn tables_lie_as_hive_has_them_and_always_have_all_columns() {
         let columns: Vec<&str> = schema.iter().map(|field| field.name()).collect();
         assert_eq!(columns, known.columns.iter().map(|column| &*column.name).collect::<Vec<_>>());
     }
-    // Again: replaced, and nothing else is left there.
+    // A second export replaces the file, and leaves nothing else there.
     exported(&record, folder.path(), Format::Parquet);
     let beside = fs::read_dir(tables["trials"].path.parent().expect("a folder")).expect("a folder");
     assert_eq!(beside.count(), 1);
@@ -318,7 +319,7 @@ fn tables_of_another_record_of_the_same_name_stay() {
     assert!(error.contains(".records.json") && error.contains("remove it"), "{error}");
 }
 
-/// The largest that this process has been, in KiB.
+/// Returns the largest memory that this process has had, in KiB.
 fn peak() -> u64 {
     let status = fs::read_to_string("/proc/self/status").expect("Linux");
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a peak");
@@ -337,7 +338,8 @@ fn a_million_rows_take_no_more_memory_than_some() {
         assert_eq!(tables["traces"].rows, ROWS + 1);
         println!("{format:?}: {:?}", start.elapsed());
     }
-    // A group of rows, and what the encoder makes of it; all rows would be ten times as much.
+    // The memory holds a group of rows and the encoder's copies of it. All rows would take ten
+    // times as much.
     let more = peak() - before;
     assert!(more < 64 << 10, "{more} KiB more");
 }

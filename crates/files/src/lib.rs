@@ -1,10 +1,10 @@
 //! Opens files that others wrote: labs, records, results, drive files.
 //!
-//! A file is opened only if it is a regular one, so that no named pipe or device keeps the program
-//! waiting. A file that is larger than its kind ever is is refused, so that it does not fill the
-//! memory. A symbolic link that lies in a folder of somebody else is refused too: it could name any
-//! file of the reader's, whose contents would then stand in a record or a message. Links that the
-//! user names, and those in a lab, are followed.
+//! A file is opened only if it is a regular file, so that no named pipe or device keeps the program
+//! waiting. A file that is larger than any of its kind is refused, so that it does not fill the
+//! memory. A symbolic link in somebody else's folder is refused too: it could lead to any file of
+//! the reader's, whose contents would then be in a record or a message. Links that the user names,
+//! and those in a lab, are followed.
 //!
 //! ```
 //! let lab = disklab_files::read_text("Cargo.toml".as_ref(), &disklab_files::LAB);
@@ -25,7 +25,7 @@ use rustix::fs::OFlags;
 pub struct FileKind {
     /// A noun phrase for messages: "a file of a lab".
     name: &'static str,
-    /// The most bytes that a file of this kind has.
+    /// Largest number of bytes of a file of this kind.
     most: u64,
     links: Links,
 }
@@ -33,9 +33,10 @@ pub struct FileKind {
 /// The symbolic links that are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Links {
-    /// All: the user named the path, or made the link.
+    /// All links are followed: the user named the path, or made the link.
     All,
-    /// Links above this many folders only. The file itself is none, and neither are these folders.
+    /// Only links above this many folders are followed. Neither the file nor these folders may be
+    /// links.
     Above { folders: usize },
 }
 
@@ -64,11 +65,12 @@ pub const TRIALS: FileKind = inside("a record's trials.jsonl", 8 * GIB, 0);
 pub const SMALL: FileKind = inside("a lock or list", 16 * MIB, 0);
 /// A file that a trial wrote, in the folder that the trial has while it runs.
 pub const TRIAL: FileKind = inside("a file of a running trial", GIB, 0);
-/// The same of a record: below `raw/TRIAL/`.
+/// A file that a trial left in a record, below `raw/TRIAL/`.
 pub const RAW: FileKind = inside("a trial's raw file", GIB, 2);
-/// A trace of requests, or any file of a record whose digest is made: they are read as a stream.
+/// A trace of requests, or any file of a record whose digest is computed. These files are read as a
+/// stream.
 pub const TRACE: FileKind = inside("a trial's trace", u64::MAX, 2);
-/// A program, or another file of this machine whose digest is made.
+/// A program, or another file of this machine whose digest is computed.
 pub const PROGRAM: FileKind = followed("a program", u64::MAX);
 
 /// All kinds. docs/FORMAT.md has a row for each.
@@ -86,8 +88,8 @@ const fn inside(name: &'static str, most: u64, folders: usize) -> FileKind {
 }
 
 impl FileKind {
-    /// The same kind in a folder that others made: neither the file nor one of so many folders
-    /// above it may be a symbolic link.
+    /// Returns the same kind for a folder that others made: neither the file nor one of `folders`
+    /// folders above it may be a symbolic link.
     #[must_use]
     pub const fn inside(self, folders: usize) -> Self {
         Self { links: Links::Above { folders }, ..self }
@@ -101,7 +103,7 @@ pub const LINK: &str = "it is a symbolic link, which could name any file of your
 /// Opens a file for reading. The error of one that is refused says why.
 pub fn open(path: &Path, kind: &FileKind) -> io::Result<File> {
     let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY;
-    // Asked first, since opening some devices does something.
+    // The type is checked first, since opening some devices has an effect.
     let meta = match kind.links {
         Links::All => fs::metadata(path)?,
         Links::Above { folders } => {
@@ -112,7 +114,7 @@ pub fn open(path: &Path, kind: &FileKind) -> io::Result<File> {
     };
     check(&meta, kind)?;
     let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
-    // Another file may be there by now.
+    // Another file may have this name now.
     check(&file.metadata()?, kind)?;
     Ok(file)
 }
@@ -140,7 +142,7 @@ pub fn read(path: &Path, kind: &FileKind) -> io::Result<Vec<u8>> {
     let length = file.metadata()?.len();
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(usize::try_from(length).unwrap_or(usize::MAX))?;
-    // The file may grow meanwhile, and files of /proc have no length.
+    // The file may grow during the reading, and files of /proc have no length.
     file.take(kind.most.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > kind.most {
         return Err(too_large(bytes.len() as u64, kind));
@@ -155,12 +157,12 @@ pub fn read_text(path: &Path, kind: &FileKind) -> io::Result<String> {
     })
 }
 
-/// Whether `path` itself is a symbolic link.
+/// Returns whether `path` itself is a symbolic link.
 pub fn is_link(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink())
 }
 
-/// Refuses a path whose file, or one of so many folders above it, is a symbolic link.
+/// Refuses a path whose file, or one of `folders` folders above it, is a symbolic link.
 fn refuse_links(path: &Path, folders: usize) -> io::Result<()> {
     match path.ancestors().take(folders + 1).find(|part| is_link(part)) {
         None => Ok(()),

@@ -30,8 +30,8 @@ use disklab_results::remark::Remark;
 /// limit keeps sums and products finite.
 const LARGEST_NUMBER: f64 = 1e18;
 
-/// Most fields of all rows together. A row takes some 6 KB of memory, and each column more. A table
-/// with few columns counts as one with ten.
+/// Largest number of fields of all rows together. A row takes some 6 KB of memory, and each column
+/// more. A table with few columns counts as one with ten.
 const MOST_FIELDS: usize = 2_000_000;
 
 pub fn parse(bytes: &[u8]) -> Result<Vec<ResultRow>, Unreadable> {

@@ -42,13 +42,13 @@ const CELL: [&str; 6] = ["rw", "bs", "iodepth", "numjobs", "ioengine", "direct"]
 /// Name of the last entry of a report over several machines, which counts all of them again.
 const ALL_CLIENTS: &str = "All clients";
 
-/// Whether the first bytes of a file have fio's mark; fio's complaints may stand before it.
+/// Returns whether the first bytes of a file have fio's mark; fio's complaints may stand before it.
 pub fn is_report(head: &[u8]) -> bool {
     const MARK: &[u8] = b"\"fio version\"";
     head.windows(MARK.len()).any(|window| window == MARK)
 }
 
-/// Whether an engine has one request in flight whatever `iodepth` is.
+/// Returns whether an engine has one request in flight whatever `iodepth` is.
 pub fn is_synchronous(engine: &str) -> bool {
     SYNCHRONOUS.contains(&engine)
 }
@@ -107,8 +107,8 @@ impl<'a> Load<'a> {
         self.get(name)?.trim().parse().ok()
     }
 
-    /// Whether any options are known. fio 3.0 and later report them, except for a job that another
-    /// machine ran.
+    /// Returns whether any options are known. fio 3.0 and later report them, except for a job that
+    /// another machine ran.
     fn is_known(&self) -> bool {
         !self.own.is_empty() || !self.global.is_empty()
     }

@@ -20,7 +20,7 @@ const LARGEST: f64 = 1e15;
 /// Places for percentiles in every direction (`FIO_IO_U_LIST_MAX_LEN` in fio's stat.h).
 const PERCENTILES: usize = 20;
 
-/// Whether some lines are fio's.
+/// Returns whether some lines are fio's.
 pub fn is_terse(head: &[u8]) -> bool {
     head.split(|&byte| byte == b'\n').any(|line| version(line).is_some())
 }

@@ -15,7 +15,7 @@ mod row;
 use crate::format::Unreadable;
 use crate::row::ResultRow;
 
-/// Whether some lines of a file are fio's report of a job.
+/// Returns whether some lines of a file are fio's report of a job.
 pub fn is_text(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head);
     let of_a_job = |line: &str| {
@@ -29,7 +29,7 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<ResultRow>, Unreadable> {
     let runs = report::runs(bytes)?;
     let rows: Vec<ResultRow> = runs.iter().flat_map(row::rows).collect();
     if rows.is_empty() {
-        /// Most characters of fio's messages that are repeated.
+        /// Largest number of characters of fio's messages that are repeated.
         const SAID: usize = 2000;
         let text = String::from_utf8_lossy(bytes);
         let said: String = text.trim().chars().take(SAID).collect();

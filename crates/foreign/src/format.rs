@@ -36,7 +36,7 @@ pub enum Claimed {
     No,
 }
 
-/// Why a file of a known format cannot be read.
+/// A reason why a file of a known format cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}{message}", line.map(|line| format!("line {line}: ")).unwrap_or_default())]
 pub struct Unreadable {
@@ -60,7 +60,7 @@ pub(crate) fn unquoted(line: &str) -> &str {
     line.trim_start_matches(['>', ' ', '\t']).trim_end()
 }
 
-/// The rows of a file of a format, or why it cannot be read.
+/// The rows of a file of a format, or the reason why it cannot be read.
 pub type Rows = Result<Vec<ResultRow>, Unreadable>;
 
 pub struct ResultFormat {

@@ -111,7 +111,7 @@ fn some(rows: Vec<ResultRow>) -> Result<Vec<ResultRow>, Unreadable> {
     if rows.is_empty() { Err(Unreadable::whole("it has no result")) } else { Ok(rows) }
 }
 
-/// Whether the first line names columns of `fio_results`.
+/// Returns whether the first line names columns of `fio_results`.
 pub fn is_exported(head: &[u8]) -> bool {
     let first = head.split(|&byte| byte == b'\n').next().unwrap_or_default();
     let first = String::from_utf8_lossy(first);

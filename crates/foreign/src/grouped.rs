@@ -1,4 +1,4 @@
-//! Jobs that ran together.
+//! Groups jobs that ran together.
 
 /// Groups items with the first item that they are like, in the order of these first items.
 pub fn grouped<T>(

@@ -46,7 +46,7 @@ pub struct MatrixPoint {
     pub mean: Option<f64>,
     /// Percentiles as (percent, ns), rising.
     pub percentiles: Vec<(f64, f64)>,
-    /// Why the numbers are doubtful; empty if they are sound.
+    /// Reasons why the numbers are doubtful. Empty if they are sound.
     pub doubts: Vec<Remark>,
 }
 
@@ -232,7 +232,7 @@ impl MatrixColumn {
     }
 }
 
-/// Whether a table with these columns, the first line of a file, is a matrix.
+/// Returns whether a table with these columns, the first line of a file, is a matrix.
 pub fn is_matrix(head: &[u8]) -> bool {
     let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let line = String::from_utf8_lossy(line);

@@ -1,5 +1,5 @@
-//! No bytes make a reader of foreign results panic, and every accepted result can be checked, shown
-//! and written.
+//! Tests that no bytes make a reader of foreign results panic, and that every accepted result can
+//! be checked, shown and written.
 
 use std::fs;
 use std::path::Path;

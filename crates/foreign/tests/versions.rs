@@ -1,5 +1,5 @@
-//! Output of fio of several versions, made by `data/make.sh`. Each format gives the same numbers of
-//! a run, and the checks find nothing wrong with it.
+//! Tests output of fio of several versions, made by `data/make.sh`. Each format gives the same
+//! numbers of a run, and the checks find nothing wrong with it.
 
 use std::fs;
 use std::path::PathBuf;

@@ -34,7 +34,7 @@ pub trait Surroundings: Sync {
         Instant::now()
     }
 
-    /// Whether fsynced files have to be noted.
+    /// Returns whether fsynced files have to be noted.
     fn notes_promises(&self) -> bool {
         false
     }

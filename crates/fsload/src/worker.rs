@@ -133,7 +133,7 @@ impl<'a> Worker<'a> {
         );
     }
 
-    /// Whether an operation that ends now is counted.
+    /// Returns whether an operation that ends now is counted.
     fn counts(&self) -> bool {
         (self.shared.window.0..=self.shared.window.1).contains(&Instant::now())
     }

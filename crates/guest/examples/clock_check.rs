@@ -223,7 +223,7 @@ fn others_see_the_same() {
     check!(quick(libc::CLOCK_MONOTONIC) > before, "the child's time is not ours");
 }
 
-/// A signal handler may read the clock during a read.
+/// Tests that a signal handler may read the clock during a read.
 fn signals_do_not_disturb() {
     static READ: AtomicI64 = AtomicI64::new(0);
     extern "C" fn handler(_: i32) {

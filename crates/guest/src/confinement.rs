@@ -25,9 +25,9 @@ use std::ptr;
 /// Message of the first process to the library: the trial's programs are about to begin.
 pub const COMMAND: &str = "confine";
 
-/// `LANDLOCK_CREATE_RULESET_VERSION`.
+/// The flag `LANDLOCK_CREATE_RULESET_VERSION`.
 const VERSION: c_ulong = 1;
-/// `LANDLOCK_RULE_PATH_BENEATH`.
+/// The type `LANDLOCK_RULE_PATH_BENEATH` of a rule.
 const PATH_BENEATH: c_ulong = 1;
 
 // Rights of `linux/landlock.h` to files, by their bit.
@@ -62,18 +62,18 @@ const FIRST: u64 = EXECUTE
 /// afterwards are not confined, and would follow them.
 const INSIDE: u64 = WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | REFER | TRUNCATE;
 
-/// `struct landlock_ruleset_attr`.
+/// The kernel's `struct landlock_ruleset_attr`.
 #[repr(C)]
 #[derive(Debug, Default, Clone, Copy)]
 struct Ruleset {
     files: u64,
-    /// Binding and connecting of TCP.
+    /// Rights to bind and connect TCP sockets.
     net: u64,
-    /// Abstract sockets and signals to processes outside.
+    /// Scopes that exclude abstract sockets of, and signals to, processes outside.
     scoped: u64,
 }
 
-/// `struct landlock_path_beneath_attr`.
+/// The kernel's `struct landlock_path_beneath_attr`.
 #[repr(C, packed)]
 struct PathBeneath {
     allowed: u64,
@@ -167,10 +167,10 @@ fn check(result: c_long) -> io::Result<c_long> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// `CAP_DAC_OVERRIDE` and `CAP_DAC_READ_SEARCH`: the trial's folder and files may be another
-/// user's.
+/// The capabilities `CAP_DAC_OVERRIDE` and `CAP_DAC_READ_SEARCH`: the trial's folder and files may
+/// be another user's.
 const KEPT_CAPABILITIES: u32 = 1 << 1 | 1 << 2;
-/// `_LINUX_CAPABILITY_VERSION_3`.
+/// The version `_LINUX_CAPABILITY_VERSION_3`.
 const CAPABILITIES: u32 = 0x2008_0522;
 
 #[repr(C)]
@@ -179,7 +179,7 @@ struct CapabilityHeader {
     thread: i32,
 }
 
-/// `struct __user_cap_data_struct`.
+/// The kernel's `struct __user_cap_data_struct`.
 #[repr(C)]
 #[derive(Default, Clone, Copy)]
 struct Capabilities {
@@ -254,7 +254,7 @@ const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
 const FIRST_ARGUMENT: u32 = 16;
 const SECOND_ARGUMENT: u32 = 24;
-/// `AUDIT_ARCH_X86_64`.
+/// The architecture `AUDIT_ARCH_X86_64`.
 const X86_64: u32 = 0xC000_003E;
 /// Bit in the numbers of x32's system calls.
 const X32: u32 = 0x4000_0000;
@@ -338,7 +338,7 @@ mod tests {
         assert_eq!(gap(6), None);
     }
 
-    /// A confined thread changes its own folder only.
+    /// Tests that a confined thread changes its own folder only.
     #[test]
     fn a_confined_thread_writes_to_its_folder_alone() {
         if landlock_version() < 3 {

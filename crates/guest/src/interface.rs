@@ -16,12 +16,12 @@ use std::ffi::{c_int, c_uint, c_ulong, c_ulonglong, c_void};
 use std::io::{IoSlice, IoSliceMut};
 use std::path::Path;
 
-/// `DISKLAB_INTERFACE`.
+/// The number `DISKLAB_INTERFACE` of disklab.h.
 pub const INTERFACE: u32 = 2;
-/// `DISKLAB_NEVER`.
+/// The time `DISKLAB_NEVER` of disklab.h.
 const NEVER: u64 = u64::MAX;
 
-/// `struct disklab_disk`.
+/// The structure `disklab_disk` of disklab.h.
 #[repr(C)]
 pub struct CDisk {
     bytes: c_ulonglong,
@@ -38,14 +38,14 @@ pub struct CDisk {
     spare: u8,
 }
 
-/// `struct disklab_piece`, which is `struct iovec`.
+/// The structure `disklab_piece` of disklab.h, which is `struct iovec`.
 #[repr(C)]
 pub struct CPiece {
     buffer: *mut c_void,
     bytes: c_ulong,
 }
 
-/// `struct disklab_library`.
+/// The structure `disklab_library` of disklab.h.
 #[repr(C)]
 pub struct CLibrary {
     interface: c_uint,

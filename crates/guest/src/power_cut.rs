@@ -35,8 +35,8 @@ struct UnderWay {
     awaited: BTreeSet<(usize, u32)>,
     /// Disk and blocks of those writes.
     ranges: Vec<(usize, Range<u64>)>,
-    /// By disk, for each uncertain or rewritten block: the contents that the medium may hold. At
-    /// the cut, the last of them was the newest.
+    /// The contents that the medium may hold, by disk, for each uncertain or rewritten block. The
+    /// last of them was the newest at the cut.
     may_hold: Vec<BTreeMap<u64, Vec<Content>>>,
 }
 

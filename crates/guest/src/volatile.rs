@@ -30,7 +30,7 @@ pub struct Volatile {
     order: VecDeque<(u64, u64)>,
     /// Number of writes that have ended, which is also the number of the last one.
     written: u64,
-    /// For each flush by its tag: the number of the last write that had ended when it came.
+    /// The number of the last write that had ended when each flush came, by the flush's tag.
     flushes: BTreeMap<u32, u64>,
 }
 

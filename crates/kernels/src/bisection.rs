@@ -165,8 +165,8 @@ mod tests {
         (folder, revisions)
     }
 
-    /// Walks from the first to the last. The revisions of `skip` cannot be judged. Returns the
-    /// number of judgements, and the end.
+    /// Walks from the first revision to the last. The revisions of `skip` cannot be judged. Returns
+    /// the number of judgements, and the end.
     fn walk(all: &[Revision], first_bad: usize, skip: &[usize], folder: &Path) -> (usize, Next) {
         let mut bisection = Bisection::begin(&all[0], &all[all.len() - 1], folder).unwrap();
         let mut judged = 0;

@@ -108,7 +108,7 @@ impl Runner<'_> {
     }
 }
 
-/// The error of a command that ran and failed.
+/// Returns the error for a command that ran and failed.
 pub(crate) fn failure(command: &Command, status: ExitStatus, output: &str) -> Error {
     let lines: Vec<&str> = output.lines().collect();
     let tail = lines[lines.len().saturating_sub(8)..].iter().map(|&line| line.to_owned()).collect();

@@ -70,7 +70,7 @@ pub(crate) struct Insertion {
 /// A folder `patches/<series>/`.
 #[derive(Debug)]
 struct SeriesPart {
-    /// Its file `config`, if it has one: these lines replace those of the same options.
+    /// The folder's file `config`, if it has one: its lines replace those of the same options.
     fragment: Option<Fragment>,
     /// For this series, they replace the general patches of the same names.
     patches: Patches,

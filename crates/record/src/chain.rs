@@ -32,13 +32,15 @@ pub struct Chain {
     lines: usize,
 }
 
-/// The number of lines and the digest of the last one, as the file `trials.last` has them. A line
-/// is in `trials.jsonl` before this counts it. So a crash leaves a file with too small a number at
-/// worst. If lines are removed from the end of `trials.jsonl`, it has fewer lines than this number.
+/// The number of lines and the digest of the last one, as the file `trials.last` has them.
+///
+/// A line is in `trials.jsonl` before this counts it. So a crash leaves a file with too small a
+/// number at worst. If lines are removed from the end of `trials.jsonl`, it has fewer lines than
+/// this number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastLine {
     pub lines: usize,
-    /// Empty if there is no line.
+    /// The digest of the last line. Empty if there is no line.
     pub chain: String,
 }
 

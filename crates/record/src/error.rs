@@ -1,4 +1,4 @@
-//! Everything that can go wrong with a record, with advice on what to do.
+//! Errors of all work with a record, with advice on what to do.
 
 use std::io;
 use std::path::{Path, PathBuf};

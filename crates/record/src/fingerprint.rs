@@ -263,7 +263,7 @@ fn open(path: &Path) -> io::Result<Option<BufReader<File>>> {
     if_there(disklab_files::open(path, &TRACE).map(|file| BufReader::with_capacity(1 << 16, file)))
 }
 
-/// Returns None if there is no such file.
+/// Returns the result of an operation on a file, or None if there is no such file.
 fn if_there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     match found {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

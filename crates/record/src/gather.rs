@@ -22,7 +22,7 @@ pub struct Taken {
     pub known: usize,
 }
 
-/// Why a record was not added.
+/// A reason why a record was not added.
 #[derive(Debug, thiserror::Error)]
 pub enum NotTaken {
     #[error("it was made otherwise:{}", listed(.0))]

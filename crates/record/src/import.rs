@@ -14,9 +14,9 @@ use crate::{name, sync, whole};
 /// A file that contains results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportedFile {
-    /// Its name in the record, made by [`source_name`].
+    /// Name of the file in the record, made by [`source_name`].
     pub name: String,
-    /// Its present path.
+    /// Present path of the file.
     pub path: PathBuf,
 }
 

@@ -58,7 +58,7 @@ impl Lock {
     }
 }
 
-/// Whether a process is writing the record in `folder` now.
+/// Returns whether a process is writing the record in `folder` now.
 pub fn is_written(folder: &Path) -> Result<bool, RecordError> {
     let path = folder.join(name::LOCK);
     let file = match disklab_files::open(&path, &disklab_files::SMALL) {

@@ -179,7 +179,7 @@ pub struct Kernel {
     pub name: String,
     /// The version that the kernel reports; empty for the fast model.
     pub version: String,
-    /// Its key in the cache of kernels: a digest of source, configuration and patches.
+    /// Key of the kernel in the cache of kernels: a digest of source, configuration and patches.
     pub key: String,
     pub sha256: String,
     pub config_sha256: String,
@@ -322,13 +322,14 @@ impl Manifest {
         Ok(format!("{DIGEST}{}\"\n{text}", sha256_hex(text.as_bytes())))
     }
 
-    /// Whether the manifest and the lines of the record have digests. Those of older programs have
-    /// none.
+    /// Returns whether the manifest and the lines of the record have digests. Those of older
+    /// programs have none.
     pub fn is_protected(&self) -> bool {
         self.schema > 1
     }
 
-    /// Whether the record has a file that counts its lines. Records of older programs have none.
+    /// Returns whether the record has a file that counts its lines. Records of older programs have
+    /// none.
     pub fn has_last_line(&self) -> bool {
         self.schema > 2
     }
@@ -385,8 +386,8 @@ impl Manifest {
         Some((1, count))
     }
 
-    /// Whether both manifests are of one suite, with disjoint seeds, so that their results can be
-    /// pooled.
+    /// Returns whether both manifests are of one suite, with disjoint seeds, so that their results
+    /// can be pooled.
     pub fn has_other_seeds(&self, other: &Self) -> bool {
         let settings = |manifest: &Self| -> Vec<String> {
             let set = manifest.suite.set.iter();
@@ -484,7 +485,8 @@ impl Manifest {
         self.executor.clone().unwrap_or_else(|| executor(self.on_host.as_ref()))
     }
 
-    /// Whether the trials ran in the fast model of the stack, whose results serve searches only.
+    /// Returns whether the trials ran in the fast model of the stack, whose results serve searches
+    /// only.
     pub fn is_of_model(&self) -> bool {
         self.executor.as_deref() == Some(MODEL)
     }

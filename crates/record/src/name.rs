@@ -2,7 +2,8 @@
 
 pub(crate) use disklab_protocol::names::{LAST, LOCK, MANIFEST, RAW, TRIALS};
 
-/// Most bytes of a name. Filesystems allow 255; the rest is for the marks that are added here.
+/// Largest number of bytes of a name. Filesystems allow 255; the rest is for the marks that are
+/// added here.
 const LONGEST: usize = 200;
 
 /// A name that no folder in a record can have.
@@ -13,7 +14,8 @@ const LONGEST: usize = 200;
 )]
 pub struct UnfitName(pub String);
 
-/// Whether `name` can be a folder of its own anywhere, with room for the marks that are added here.
+/// Returns whether `name` can be a folder of its own anywhere, with room for the marks that are
+/// added here.
 pub fn is_fit(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= LONGEST
@@ -36,7 +38,7 @@ pub fn attempt(trial: &str, attempt: u32) -> String {
     if attempt == 1 { trial.to_owned() } else { format!("{trial}~{attempt}") }
 }
 
-/// Whether `folder` is a name that [`attempt`] returns for some trial.
+/// Returns whether `folder` is a name that [`attempt`] returns for some trial.
 pub fn is_attempt(folder: &str) -> bool {
     let (trial, number) = folder.split_once('~').unwrap_or((folder, "2"));
     is_fit(trial) && !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())

@@ -28,7 +28,7 @@ pub struct Outcome {
     pub seed_index: u32,
     pub seed: Seed,
     pub status: Status,
-    /// Why the status is not `ok`.
+    /// The reason why the status is not `ok`.
     pub reason: Option<String>,
     /// Cause of a failure: the trial or the machine. It is missing in older records, and in those
     /// of a machine's own disks.
@@ -81,7 +81,7 @@ pub enum Status {
     Skipped,
     /// The user stopped the trial.
     Interrupted,
-    /// The trial was not needed: every verdict that it could have served was given without it.
+    /// The trial was not needed: every verdict that it could have served was reached without it.
     #[serde(rename = "spared")]
     NotNeeded,
 }
@@ -90,9 +90,9 @@ pub enum Status {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Fault {
-    /// The trial itself: it fails in the same way everywhere.
+    /// The failure is the trial's own: it fails in the same way everywhere.
     Trial,
-    /// Perhaps the machine, which had no room, killed the trial, or was too slow.
+    /// The failure may be the machine's, which had no room, killed the trial, or was too slow.
     Machine,
 }
 
@@ -126,8 +126,8 @@ pub fn seed_of_id(id: &str) -> Option<u32> {
     id.rsplit_once(SEED)?.1.parse().ok()
 }
 
-/// The cell of the matrix that a trial is in: (axis, value), in the suite's order of axes. A JSON
-/// object on disk.
+/// The trial's cell in the matrix: (axis, value), in the suite's order of axes. A JSON object on
+/// disk.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Cell(pub Vec<(String, String)>);
 
@@ -203,19 +203,19 @@ impl Outcome {
         }
     }
 
-    /// Whether verdicts may rest on its numbers: it is ok, and no remark doubts them.
+    /// Returns whether verdicts may rest on its numbers: it is ok, and no remark doubts them.
     pub fn is_sound(&self) -> bool {
         self.status == Status::Ok && !self.remarks.iter().any(Remark::doubts)
     }
 
-    /// Whether its line was damaged and made again from raw files, without a digest that proves the
-    /// line equal to the original.
+    /// Returns whether its line was damaged and made again from raw files, without a digest that
+    /// proves the line equal to the original.
     pub fn is_made_again(&self) -> bool {
         self.remarks.contains(&Remark::MadeAgain)
     }
 
-    /// Whether it failed and would fail everywhere, so that a result of the same trial contradicts
-    /// it.
+    /// Returns whether it failed and would fail everywhere, so that a result of the same trial
+    /// contradicts it.
     pub fn fails_everywhere(&self) -> bool {
         self.status == Status::Failed && self.fault == Some(Fault::Trial)
     }

@@ -40,7 +40,7 @@ pub struct Record {
     lines: Lines,
 }
 
-/// Most damaged lines that are listed one by one.
+/// Largest number of damaged lines that are listed one by one.
 const MOST_TOLD: usize = 20;
 
 impl Record {

@@ -60,7 +60,7 @@ pub struct LeftLine {
 }
 
 impl Repaired {
-    /// Whether every line that was ever written is there, and can be read.
+    /// Returns whether every line that was ever written is there, and can be read.
     pub fn is_whole(&self) -> bool {
         self.left.is_empty() && self.lost == 0
     }
@@ -127,7 +127,7 @@ struct Made {
     scanned: Outcome,
     /// The outcome from the raw files.
     derived: Option<Outcome>,
-    /// Why neither is accepted without a proof.
+    /// The reason why neither is accepted without a proof.
     why_not: Option<String>,
 }
 

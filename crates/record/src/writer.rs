@@ -41,7 +41,7 @@ pub enum Retry {
 }
 
 impl Retry {
-    /// Whether a trial with this recorded outcome, or without one, is to be run.
+    /// Returns whether a trial with this recorded outcome, or without one, is to be run.
     pub fn wants(self, recorded: Option<&Outcome>) -> bool {
         let Some(recorded) = recorded else { return true };
         match recorded.status {
@@ -241,7 +241,7 @@ impl RecordWriter {
         self.manifest.all_trials().filter(|trial| log.remaining.contains(*trial)).cloned().collect()
     }
 
-    /// Whether a trial is still to be run.
+    /// Returns whether a trial is still to be run.
     pub(crate) fn remains(&self, trial: &str) -> bool {
         self.log().remaining.contains(trial)
     }

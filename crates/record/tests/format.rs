@@ -1,4 +1,5 @@
-//! docs/FORMAT.md has the fields of a record's files, and no field that the files do not have.
+//! Tests that docs/FORMAT.md has the fields of a record's files, and no field that the files do not
+//! have.
 
 use std::collections::BTreeSet;
 

@@ -182,7 +182,7 @@ impl Chart {
 }
 
 impl NumbersTable {
-    /// A table whose rows have names below the first head.
+    /// Makes a table whose rows have names below the first head.
     pub fn new<T: Into<String>>(
         first: impl Into<String>,
         heads: impl IntoIterator<Item = T>,

@@ -1,4 +1,4 @@
-//! The same answers as text, for a mailing list, a gist or a pull request.
+//! Writes the same answers as text, for a mailing list, a gist or a pull request.
 
 use disklab_compare::{Metric, answer, conclusion};
 use disklab_units::prose::{count, visible};

@@ -32,7 +32,7 @@ const OF_MODEL: &str = "Numbers of a fast model of the stack, without a kernel: 
     searches, not for verdicts. `disklab predict --on model` shows how far the model is from the \
     kernel.";
 
-/// The limits of a record's numbers.
+/// Returns the limits of a record's numbers.
 pub fn validity(record: &Record) -> &'static str {
     let manifest = record.manifest();
     if manifest.is_of_model() {
@@ -45,7 +45,7 @@ pub fn validity(record: &Record) -> &'static str {
     }
 }
 
-/// The kernels and the fio of a record.
+/// Returns the kernels and the fio of a record.
 pub fn made_with(report: &MergedRecord) -> Vec<String> {
     let kernels = report.kernels.iter().map(|kernel| format!("Linux {}", kernel.version));
     // A tool's version comes first in its fact.

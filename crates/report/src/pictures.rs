@@ -1,4 +1,4 @@
-//! Finding one picture of a report.
+//! Finds one picture of a report.
 
 use disklab_compare::answer;
 use disklab_record::outcome::Cell;

@@ -294,7 +294,7 @@ impl<'a> ReportSource<'a> {
         self.first_of(group, metric).filter(|_| is_baseline).map(|first| (first, false))
     }
 
-    /// The first comparison of a group that compares anything.
+    /// Returns the first comparison of a group that compares anything.
     fn first_of(&self, group: &Group, metric: &Metric) -> Option<&Comparison> {
         let mut choices = group.choices.iter();
         choices.find_map(|choice| {
@@ -303,7 +303,7 @@ impl<'a> ReportSource<'a> {
         })
     }
 
-    /// The comparisons of the matrix.
+    /// Returns the comparisons of the matrix.
     pub fn of_first_metric(&self) -> impl Iterator<Item = &Comparison> {
         let first = self.metrics.first();
         self.comparisons.iter().filter(move |comparison| Some(&comparison.metric) == first)

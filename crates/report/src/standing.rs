@@ -12,9 +12,9 @@ use crate::source::{CellChoice, Group, ReportSource};
 pub enum Standing {
     /// Every other choice is certainly worse.
     Best,
-    /// The same as the best of the others, or the best together with others.
+    /// The choice is the same as the best of the others, or the best together with others.
     AsGood,
-    /// The best median; at least one other choice is undecided against it.
+    /// The choice has the best median, and at least one other choice is undecided against it.
     Leads,
     Behind,
 }

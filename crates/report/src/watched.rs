@@ -9,9 +9,9 @@ use crate::addresses::{Beyond, Reach};
 /// Detail of a picture of addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
-    /// A point for each pixel.
+    /// The raster has a point for each pixel.
     Usual,
-    /// Twice as many points in both directions, for a larger view.
+    /// The raster has twice as many points in both directions, for a larger view.
     Fine,
 }
 
@@ -36,17 +36,17 @@ pub struct WatchedTrial {
 }
 
 impl WatchedTrial {
-    /// The length of the trace in s.
+    /// Returns the length of the trace in s.
     pub fn traced(&self) -> f64 {
         (self.line.bins.end - self.line.bins.begin) as f64 / 1e9
     }
 
-    /// The moment of an edge between bins, in s.
+    /// Returns the moment of an edge between bins, in s.
     pub fn moment(&self, edge: usize) -> f64 {
         (self.line.bins.edge(edge) - self.line.bins.begin) as f64 / 1e9
     }
 
-    /// The moment in the middle of a bin, in s.
+    /// Returns the moment in the middle of a bin, in s.
     pub fn middle(&self, bin: usize) -> f64 {
         let bins = &self.line.bins;
         (bins.edge(bin).midpoint(bins.edge(bin + 1)) - bins.begin) as f64 / 1e9

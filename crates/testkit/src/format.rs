@@ -100,7 +100,7 @@ impl FormatRow {
         named.chain(is_top.then_some("")).collect()
     }
 
-    /// Whether the first column has a name that stands for many keys, in quotes.
+    /// Returns whether the first column has a name that stands for many keys, in quotes.
     fn is_open(&self) -> bool {
         self.cell(self.head).starts_with("`\"")
     }
@@ -177,7 +177,7 @@ fn known_keys(file: &str, table: &str, read: Read<'_>) -> Vec<String> {
     known.split(", ").map(str::to_owned).collect()
 }
 
-/// Whether a key is among the known ones, or may be.
+/// Returns whether a key is among the known ones, or may be.
 fn is_in(known: &[String], key: &str) -> bool {
     known.iter().any(|name| name == key || name == UNKNOWN)
 }

@@ -1,4 +1,4 @@
-//! Helpers of tests: printed reasons for skips, builders of records and outcomes, and checks of
+//! Helps tests: printed reasons for skips, builders of records and outcomes, and checks of
 //! docs/FORMAT.md.
 
 pub mod format;

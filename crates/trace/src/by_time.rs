@@ -9,7 +9,7 @@ use crate::reader::Error;
 /// separately: a thousand of them take 100 KiB, while ten million other entries are not to be kept
 /// for its sake.
 const LONG: usize = 1 << 16;
-/// The most such requests that are kept; a guest's queues do not hold more.
+/// Largest number of such requests that are kept; a guest's queues do not hold more.
 const MOST_LONG: usize = 100_000;
 
 /// Facts about a trace that [`ByTime`] needs beforehand. Finding them takes a pass over the trace.

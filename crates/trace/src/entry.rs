@@ -2,13 +2,13 @@
 
 use disklab_disks::Op;
 
-/// Most disks of a guest. The kernel's driver names disks by up to two letters, and nobody has
-/// asked for more.
+/// Largest number of disks of a guest. The kernel's driver names disks by up to two letters, and
+/// nobody has asked for more.
 pub const MOST_DISKS: usize = 128;
 
 /// The number that stands for a mark, in place of a request's disk and operation.
 pub(crate) const MARK: u64 = 7;
-/// Most bytes of a mark's text, which is a word or two. A longer text is no trace.
+/// Largest number of bytes of a mark's text, which is a word or two. A longer text is not a trace.
 pub(crate) const LONGEST_MARK: u64 = 4096;
 
 /// A request, from its arrival at the disk to its end.

@@ -7,15 +7,15 @@ use crate::entry::{LONGEST_MARK, MARK, MOST_DISKS, Served, TraceEntry, op};
 use crate::writer;
 
 const OLD: &[u8; 4] = b"DLT1";
-/// Most bytes of an entry: seven numbers of ten bytes, or a mark.
+/// Largest number of bytes of an entry: seven numbers of ten bytes, or a mark.
 const LONGEST_ENTRY: usize = 70 + LONGEST_MARK as usize;
 const BUFFER: usize = 64 << 10;
-/// Most marks. A trial sets a mark for each beginning and end of a phase, each snapshot and each
-/// power cut.
+/// Largest number of marks. A trial sets a mark for each beginning and end of a phase, each
+/// snapshot and each power cut.
 const MOST_MARKS: u64 = 1 << 24;
 
-/// Why bytes are not a trace; `at` is the offset, in the unpacked trace, of the entry that could
-/// not be read.
+/// A reason why bytes are not a trace. `at` is the offset, in the unpacked trace, of the entry that
+/// could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("not a trace of requests, or a damaged one: {what} at byte {at}")]
@@ -148,13 +148,13 @@ impl<R: Read> Iterator for TraceReader<R> {
 #[derive(Debug)]
 struct Decoder {
     form: TraceVersion,
-    /// For `Dlt1`: the arrival of the request before.
+    /// The arrival of the request before, for `Dlt1`.
     submitted: u64,
-    /// For `Dlt2`: the ends of the last [`WINDOW`] entries, with that of entry `n` at index `n %
-    /// WINDOW`, counted from 1; before them 0.
+    /// The ends of the last [`WINDOW`] entries, for `Dlt2`: that of entry `n`, counted from 1, is
+    /// at index `n % WINDOW`. Entries before the first have 0.
     ends: Box<[u64]>,
     entries: u64,
-    /// By disk: the sector after the request before, and the end of that request.
+    /// The sector after the request before, and the end of that request, by disk.
     last: Vec<(u64, u64)>,
 }
 

@@ -10,8 +10,8 @@ use disklab_protocol::mark::MEASURED_PHASE;
 use crate::entry::{Served, TraceEntry};
 use crate::reader::Error;
 
-/// Most phases that are remembered. A guest has one or two. A trace with more was not written by a
-/// guest, and remembering all of them would take memory.
+/// Largest number of phases that are remembered. A guest has one or two. A trace with more was not
+/// written by a guest, and remembering all of them would take memory.
 const MOST_PHASES: usize = 64;
 
 /// Whether the trace has reached the measured phases.
@@ -62,7 +62,8 @@ pub struct Survey {
     pub phases: Vec<TracePhase>,
     /// The disks by index, up to the last one that has a request.
     pub disks: Vec<Reach>,
-    /// Why the trace could not be read to its end. The summary is then of the part before.
+    /// The reason why the trace could not be read to its end. The summary is then of the part
+    /// before.
     pub error: Option<String>,
 }
 

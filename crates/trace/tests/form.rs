@@ -1,4 +1,5 @@
-//! Written entries are read back, in both forms; damage is an error with its place.
+//! Tests that written entries are read back, in both forms, and that damage is an error with its
+//! place.
 
 use std::io::Read;
 

@@ -1,4 +1,4 @@
-//! Events in the order of time, and depths, compared with counts from the whole trace at once.
+//! Tests events in the order of time, and depths, against counts from the whole trace at once.
 
 use disklab_disks::Op;
 use disklab_trace::{

@@ -1,5 +1,5 @@
-//! Surveys and timelines: hand-made traces with exact numbers, and any trace compared with counts
-//! from the whole trace at once.
+//! Tests surveys and timelines: hand-made traces with exact numbers, and any trace compared with
+//! counts from the whole trace at once.
 
 use disklab_disks::Op;
 use disklab_trace::timeline::{Shape, TimelineBin};
@@ -47,7 +47,8 @@ fn timeline(requests: &[Served], begin: u64, end: u64, shape: Shape) -> Timeline
 fn a_phase_is_from_its_ramp_behind_the_first_request_to_the_last_end() {
     let first = Served { disk: 1, ..read(130, 180, 8) };
     let entries = [
-        // At the disk since before the announcement, so this is not the first request after it.
+        // The request is at the disk since before the announcement, so that it is not the first one
+        // after it.
         TraceEntry::Served(read(0, 50, 0)),
         mark(100, "begin measure 1000"),
         TraceEntry::Served(read(90, 160, 0)),
@@ -55,7 +56,7 @@ fn a_phase_is_from_its_ramp_behind_the_first_request_to_the_last_end() {
         TraceEntry::Served(read(1200, 1250, 992)),
         mark(1300, "end"),
         TraceEntry::Served(read(1280, 1400, 8)),
-        // A phase that was announced but had no request, and marks that announce no phase.
+        // This phase was announced and had no request. The other marks announce no phase.
         mark(1500, "begin another 7"),
         mark(1501, "begin"),
         mark(1502, "begin a -1"),
@@ -80,7 +81,7 @@ fn a_phase_is_from_its_ramp_behind_the_first_request_to_the_last_end() {
 #[test]
 fn phases_are_measured_from_the_first_to_the_last() {
     let entries = [
-        // One request before the phases, and one between two of them.
+        // One request comes before the phases, and one between two of them.
         TraceEntry::Served(read(0, 50, 5000)),
         mark(100, "begin create 0"),
         TraceEntry::Served(read(110, 160, 0)),
@@ -100,7 +101,7 @@ fn phases_are_measured_from_the_first_to_the_last() {
 
 #[test]
 fn a_request_is_split_over_time_and_counted_where_it_ended() {
-    // Bins of 100 ns from 1000 on. The disk is busy from 1050 to 1250 with two overlapping
+    // The bins have 100 ns from 1000 on. The disk is busy from 1050 to 1250 with two overlapping
     // requests, and from 1390 beyond the end.
     let requests = [
         read(900, 950, 0),
@@ -188,7 +189,7 @@ fn what_ends_as_the_first_request_arrives_is_not_of_the_phase() {
     }
 }
 
-/// A request that ended at 20, like the last one of the phase, but whose entry follows the
+/// Tests a request that ended at 20, like the last one of the phase, but whose entry follows the
 /// announcement of the end. The closing record does not count it.
 #[test]
 fn what_ends_in_the_last_moment_is_of_the_phase_only_before_its_end_is_announced() {
@@ -316,7 +317,7 @@ proptest! {
             prop_assert_eq!(sum(&|bin| bin.write_bytes.into()), bytes(Op::Write).into());
             let is_there = |one: &&Served, at: u64| one.submitted <= at && at < one.ended;
             let there = |at: u64| own.iter().filter(|one| is_there(one, at)).count();
-            // Counts ns by ns.
+            // The loop counts ns by ns.
             let depth: usize = (begin..end).map(there).sum();
             prop_assert_eq!(sum(&|bin| bin.depth), depth as u128);
             let mut edge = begin;

@@ -42,7 +42,7 @@ pub fn visible(text: &str) -> String {
     shown
 }
 
-/// Whether a letter could steer a terminal, or turns the direction of writing.
+/// Returns whether a letter could steer a terminal, or turns the direction of writing.
 pub fn is_hidden(letter: char) -> bool {
     let turns = matches!(
         letter,

@@ -1,6 +1,6 @@
-//! A number with a unit: the parsing and printing of all quantities.
+//! Parses and prints numbers with a unit, for all quantities.
 
-/// Why a text is not a quantity. The message quotes the text and has correct examples.
+/// A reason why a text is not a quantity. The message quotes the text and has correct examples.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` {reason}")]
 pub struct ParseError {
@@ -29,8 +29,8 @@ struct Decimal {
     places: u32,
 }
 
-/// Most digits behind the point that count. They are enough for one nanosecond in an hour, and few
-/// enough that the arithmetic below cannot overflow.
+/// Largest number of digits behind the point that count. They are enough for one nanosecond in an
+/// hour, and few enough that the arithmetic below cannot overflow.
 const MOST_PLACES: usize = 18;
 
 impl Notation {

@@ -48,7 +48,8 @@ impl Random {
     }
 }
 
-/// The generator of Steele, Lea and Flood (2014), used only to spread a seed over the state.
+/// Draws from the generator of Steele, Lea and Flood (2014), which only serves to spread a seed
+/// over the state.
 fn splitmix64(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let z = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -60,7 +61,8 @@ fn splitmix64(state: &mut u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// The first numbers of xoshiro256** from the state 1, 2, 3, 4, as from its authors' C code.
+    /// Tests the first numbers of xoshiro256** from the state 1, 2, 3, 4, as from its authors' C
+    /// code.
     #[test]
     fn matches_the_reference() {
         let mut random = Random { state: [1, 2, 3, 4] };
@@ -71,7 +73,7 @@ mod tests {
         );
     }
 
-    /// The first numbers of splitmix64 from 0, as from its authors' code.
+    /// Tests the first numbers of splitmix64 from 0, as from its authors' code.
     #[test]
     fn seed_is_spread_by_the_reference_splitmix() {
         let mut state = 0;

@@ -44,7 +44,7 @@ impl Seed {
 mod tests {
     use super::*;
 
-    /// Old records stay repeatable only while these values stay.
+    /// Tests values on which the repeatability of old records depends.
     #[test]
     fn derived_seeds_never_change() {
         assert_eq!(Seed(0).derive(""), Seed(0x813f_0174_a236_7c13));

@@ -1,4 +1,4 @@
-//! Devices that are passed over.
+//! Tests devices that are passed over.
 
 use disklab_read_policies::{CHECKPOINT_AGE, Choice, Mirror, WINDOW, policies};
 use proptest::prelude::*;
@@ -45,7 +45,8 @@ fn a_burst_is_so_many_reads_in_the_window() {
     }
 }
 
-/// Reads of a slow device beside a fast one, and after which decision the first of them is.
+/// Returns the number of reads of a slow device beside a fast one, and the decision that made the
+/// first of them.
 fn reads_of_the_slow(policy: &str, decisions: u32) -> (u32, u32) {
     let choice = choice(policy);
     let with = |devid, mean| Mirror { recent_ios: 1, recent_wait: mean, ..disk(devid) };

@@ -1,4 +1,5 @@
-//! The answers of each policy, worked out by hand from facts about the originals: a line a case.
+//! Tests the answers of each policy, worked out by hand from facts about the originals. Each line
+//! is a case.
 
 use disklab_read_policies::{Choice, Mirror, Request};
 
@@ -7,7 +8,7 @@ use crate::{choice, disk, flash, missing, request};
 const KIB: u64 = 1024;
 const MIB: u64 = 1024 * KIB;
 
-/// The answer that is wanted, and why.
+/// A request, the expected answer, and the reason for it.
 type Case = (Request, usize, &'static str);
 
 fn check(policy: &str, cases: &[Case]) {
@@ -16,7 +17,7 @@ fn check(policy: &str, cases: &[Case]) {
     }
 }
 
-/// Its recent reads took so many ns in the mean.
+/// Returns a mirror whose recent reads took `mean` ns on average.
 fn slow(devid: u64, mean: u64) -> Mirror {
     Mirror { recent_ios: 10, recent_wait: 10 * mean, ..disk(devid) }
 }
@@ -50,7 +51,7 @@ fn pid() {
 
 #[test]
 fn round_robin() {
-    // By ascending id: the second, the third, the first.
+    // The order is by ascending id: the second, the third, the first.
     let after = |blocks| request(&[disk(3), disk(1), disk(2)]).after(blocks);
     let cases = [
         (after(0), 1, "the lowest id begins"),
@@ -159,7 +160,7 @@ fn running(mirror: Mirror, start: u64, pending: u32) -> Mirror {
 }
 
 fn placed(mirror: Mirror, physical: u64, head: u64) -> Mirror {
-    // Not where it continues, unless a test says so.
+    // The read does not continue at this place, unless a test says so.
     Mirror { physical, head, next_read: u64::MAX, ..mirror }
 }
 
@@ -167,7 +168,7 @@ fn placed(mirror: Mirror, physical: u64, head: u64) -> Mirror {
 fn streams() {
     let loaded = |mirror: Mirror, reads| Mirror { reads_in_flight: reads, ..mirror };
     let of = |mirrors: &[Mirror]| request(mirrors);
-    // A run of so many MiB on a disk ends where the read begins; 16 reads are in flight there.
+    // A run of `mib` MiB on a disk ends where the read begins; 16 reads are in flight there.
     let run = |mirror: Mirror, mib: u64| Mirror {
         physical: 64 * MIB,
         next_read: 64 * MIB,

@@ -1,4 +1,4 @@
-//! Anything, for properties.
+//! Generates arbitrary texts and values for properties.
 
 use disklab_read_policies::{
     BLOCK_BITS, Choice, Kind, Mirror, Parameter, Policy, Request, policies,
@@ -55,7 +55,7 @@ pub fn request() -> impl Strategy<Value = Request> {
     )
 }
 
-/// A value of a parameter, as one may write it.
+/// Generates a value of a parameter in any of its spellings.
 fn value(parameter: &Parameter) -> BoxedStrategy<String> {
     match &parameter.kind {
         Kind::Number { range, .. } => range.clone().prop_map(|value| value.to_string()).boxed(),
@@ -72,8 +72,8 @@ fn value(parameter: &Parameter) -> BoxedStrategy<String> {
     }
 }
 
-/// Text for a policy that is not to be refused: some of its parameters, in any order, each with its
-/// key or the first without.
+/// Generates a valid text for a policy: some of its parameters, in any order, each with its key or
+/// the first without.
 fn text_of(policy: &'static Policy) -> BoxedStrategy<String> {
     if policy.parameters.is_empty() {
         return Just(policy.name.to_owned()).boxed();

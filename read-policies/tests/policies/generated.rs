@@ -1,6 +1,6 @@
-//! The files that are written from the C files: `read-policies/registry.h` and
-//! `lab/policies/*.toml`. A stale one is written anew, and the test fails once, so that nobody
-//! commits what is stale and nobody overlooks what has changed.
+//! Tests the files that are written from the C files: `read-policies/registry.h` and
+//! `lab/policies/*.toml`. A stale file is written anew, and the test fails once, so that nobody
+//! commits a stale file or overlooks a change.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use disklab_read_policies::{Policy, policies, registry};
 
 use crate::{lab, repository};
 
-/// Writes the file unless it has this text already; what was done, for the message.
+/// Writes the file unless it has this text already. Returns a message if it did.
 fn write(path: &Path, text: &str) -> Option<String> {
     let old = fs::read_to_string(path).unwrap_or_default();
     if old == text {

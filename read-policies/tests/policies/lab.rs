@@ -1,21 +1,22 @@
-//! `lab/policies/*.toml`, written from the C files.
+//! Writes `lab/policies/*.toml` from the C files.
 
 use disklab_read_policies::{Kind, Parameter, Policy};
 
-/// The beginning of the first line of a file written from a C file. Others are people's own.
+/// The beginning of the first line of a file written from a C file. Other files are written by
+/// people.
 pub const HEADER: &str = "# Written from read-policies/";
 
-/// The kernel option that mainline's policies need, but for `pid`.
+/// The kernel option that mainline's policies need, except `pid`.
 const MAINLINE: &str = "BTRFS_EXPERIMENTAL";
-/// The one of all others, which guest-kernel/ adds.
+/// The kernel option that all others need, which guest-kernel/ adds.
 const OURS: &str = "BTRFS_READ_POLICIES";
 
-/// The name of a policy's file.
+/// Returns the name of a policy's file.
 pub fn name(policy: &Policy) -> String {
     format!("{}.toml", policy.name)
 }
 
-/// Its text.
+/// Returns the text of a policy's file.
 pub fn text(policy: &Policy) -> String {
     let header = format!(
         "{HEADER}{} by `cargo test -p disklab-read-policies`: do not edit.\n",
@@ -35,7 +36,7 @@ fn need(policy: &Policy) -> Option<&'static str> {
     }
 }
 
-/// Its table, with an empty line before it.
+/// Returns the table of a parameter, with an empty line before it.
 fn lines(parameter: &Parameter) -> String {
     let range = |kind: &str, least: String, most: String, default: String| {
         format!("kind = {kind:?}\nleast = {least}\nmost = {most}\ndefault = {default}\n")
@@ -56,7 +57,7 @@ fn lines(parameter: &Parameter) -> String {
     format!("\n[[parameter]]\nkey = {:?}\n{kind}summary = {:?}\n", parameter.key, parameter.summary)
 }
 
-/// In the largest unit that it is a whole number of.
+/// Formats a size in the largest unit of which it is a whole number.
 fn size(bytes: u64) -> String {
     let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
     let whole = units.iter().find(|(shift, _)| bytes > 0 && bytes.trailing_zeros() >= *shift);

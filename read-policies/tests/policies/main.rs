@@ -1,4 +1,4 @@
-//! The policies as the kernel gets them, asked natively.
+//! Tests the policies' C code natively, as the kernel compiles it.
 
 mod ageing;
 mod answers;
@@ -26,7 +26,7 @@ fn choice(text: &str) -> Choice {
     Choice::parse(text, BITS).unwrap_or_else(|| panic!("`{text}` is refused"))
 }
 
-/// A hard disk that is idle and has done nothing yet.
+/// Returns a hard disk that is idle and has done nothing yet.
 fn disk(devid: u64) -> Mirror {
     Mirror { devid, rotational: true, live: true, ..Mirror::default() }
 }
@@ -35,7 +35,7 @@ fn flash(devid: u64) -> Mirror {
     Mirror { rotational: false, ..disk(devid) }
 }
 
-/// The same, missing.
+/// Returns the same mirror, missing.
 fn missing(mirror: Mirror) -> Mirror {
     Mirror { live: false, ..mirror }
 }

@@ -1,20 +1,20 @@
-//! pid, round-robin and devid beside mainline's formulas, written here anew from fs/btrfs/volumes.c
-//! (6.13 to 7.3).
+//! Compares pid, round-robin and devid with mainline's formulas, written here again from
+//! fs/btrfs/volumes.c (6.13 to 7.3).
 
 use disklab_read_policies::{Choice, Mirror, Request};
 use proptest::prelude::*;
 
-/// `struct btrfs_device`, as far as find_live_mirror() looks at it.
+/// The fields of `struct btrfs_device` that find_live_mirror() reads.
 #[derive(Debug, Clone)]
 struct Stripe {
     devid: u64,
-    /// The device has a `bdev`.
+    /// Whether the device has a `bdev`.
     present: bool,
-    /// The device is `srcdev` of a replacement that avoids it.
+    /// Whether the device is `srcdev` of a replacement that avoids it.
     avoided: bool,
 }
 
-/// The fallback loop of find_live_mirror().
+/// Repeats the fallback loop of find_live_mirror().
 fn live(preferred: usize, stripes: &[Stripe]) -> usize {
     for tolerance in [false, true] {
         let good = |stripe: &Stripe| stripe.present && (tolerance || !stripe.avoided);
@@ -32,7 +32,8 @@ fn by_pid(stripes: &[Stripe], pid: u32) -> usize {
     live(pid as usize % stripes.len(), stripes)
 }
 
-/// The value is rounded up to whole sectors where it is stored, and the counter is an unsigned int.
+/// Repeats round-robin's formula. The value is rounded up to whole sectors where it is stored, and
+/// the counter is an unsigned int.
 fn by_turns(stripes: &[Stripe], total_reads: u32, contiguous: u64, sector_bits: u32) -> usize {
     let sector = 1_u64 << sector_bits;
     let least = (contiguous.div_ceil(sector) * sector) >> sector_bits;
@@ -57,7 +58,7 @@ fn request(stripes: &[Stripe], bits: u32) -> Request {
     Request::new(&stripes.iter().map(mirror).collect::<Vec<_>>(), bits).unwrap()
 }
 
-/// At most one is avoided; ids differ, as they do in a filesystem.
+/// Generates stripes of which at most one is avoided. Their ids differ, as they do in a filesystem.
 fn stripes() -> impl Strategy<Value = Vec<Stripe>> {
     let ids = prop_oneof![
         prop::collection::btree_set(1..6_u64, 1..=4),
@@ -96,7 +97,7 @@ proptest! {
     #[test]
     fn devid(stripes in stripes(), other in 1..6_u64, which in 0..5_usize) {
         let devid = stripes.get(which).map_or(other, |stripe| stripe.devid);
-        // A kernel has no more digits for it than these.
+        // A kernel keeps no more digits of it than these.
         prop_assume!(devid < 1_000_000_000_000_000_000);
         let choice = Choice::parse(format!("devid:{devid}"), 12).unwrap();
         prop_assert_eq!(choice.decide(&request(&stripes, 12)), by_device(&stripes, devid));

@@ -1,5 +1,5 @@
-//! A new policy is one new C file: everything else is written or compiled from what lies in the
-//! folder.
+//! Tests that a new policy is one new C file: everything else is written or compiled from the files
+//! in the folder.
 
 use std::fs;
 use std::path::Path;
@@ -24,8 +24,8 @@ const struct read_policy read_policy_always_last = {
 };
 "#;
 
-/// Reads a policy's name and prints its answer for three idle mirrors; 22 where there is none such
-/// (EINVAL).
+/// A program that reads a policy's name and prints its answer for three idle mirrors. Its exit
+/// status is 22 (EINVAL) if there is no such policy.
 const ASK: &str = r#"
 #include <stdio.h>
 #include "choice.h"
@@ -50,8 +50,8 @@ fn write_registry(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Returns what a program of all policies in the folder answers; `None` where it does not know the
-/// policy.
+/// Returns the answer of a program with all policies in the folder. Returns `None` if it does not
+/// know the policy.
 fn ask(folder: &Path, policy: &str) -> Option<String> {
     let scratch = tempfile::tempdir().unwrap();
     let (source, program) = (scratch.path().join("ask.c"), scratch.path().join("ask"));
@@ -87,7 +87,7 @@ fn a_policy_comes_and_goes_with_its_file() {
 
     fs::write(folder.join("always_last.c"), NEW).unwrap();
     assert_eq!(write_registry(folder).len(), before.len() + 1);
-    // Mainline's are in the kernel already.
+    // The kernel has mainline's policies already.
     assert_eq!(ask(folder, "pid"), None);
     let answer = ask(folder, "always-last");
     assert_eq!(answer, Some(format!("2 of {}\n", before.len() + 1)));

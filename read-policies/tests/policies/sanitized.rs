@@ -1,5 +1,5 @@
-//! The C code under gcc's sanitizers, which see what an answer does not show: a shift too far, a
-//! byte too many.
+//! Runs the C code under gcc's sanitizers, which detect faults that no answer shows: a shift too
+//! far, a byte too many.
 
 use std::process::Command;
 

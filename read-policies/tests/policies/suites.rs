@@ -1,4 +1,4 @@
-//! The kernel takes and shows what a suite asks for.
+//! Tests that the kernel takes and shows the policies that a suite asks for.
 
 use disklab_config::Lab;
 use disklab_config::policy::WantedPolicy;
@@ -26,7 +26,7 @@ fn defaults_are_those_of_the_kernel() {
     }
 }
 
-/// Whether a number of KiB in it is not a multiple of 4.
+/// Returns whether a number of KiB in it is not a multiple of 4.
 fn has_part_of_a_block(text: &str) -> bool {
     let mut numbers = text.split(|letter: char| !letter.is_ascii_alphanumeric());
     numbers.any(|word| {
@@ -38,8 +38,8 @@ fn has_part_of_a_block(text: &str) -> bool {
 proptest! {
     #[test]
     fn a_suite_takes_what_the_kernel_takes(text in any::text()) {
-        // Less than a block is a block to the kernel, and refused in a suite: nobody is to believe
-        // in turns of 1 KiB.
+        // The kernel rounds less than a block up to a block, and a suite refuses it: nobody is to
+        // believe in turns of 1 KiB.
         let choice = Choice::parse(&text, BITS).unwrap();
         if let Ok((setting, short)) = asked(&text) {
             prop_assert_eq!(&setting, &choice.to_string());

@@ -1,11 +1,11 @@
-//! The texts that may be written to sysfs.
+//! Tests the texts that may be written to sysfs.
 
 use disklab_read_policies::{Choice, Policy, policies};
 use proptest::prelude::*;
 
 use crate::{BITS, any, choice};
 
-/// A first value that the policy takes; any if it takes none.
+/// Returns a first value that the policy takes, or any value if it takes none.
 fn value(policy: &'static Policy) -> String {
     let text = Choice::parse(format!("{}:1", policy.name), BITS).map(|_| "1".to_owned());
     let shown = Choice::default_of(policy).to_string();
@@ -15,7 +15,7 @@ fn value(policy: &'static Policy) -> String {
     first.or(text).unwrap_or_else(|| "4096".to_owned())
 }
 
-/// The texts that xfstests btrfs/329 wants to see refused, and more of the kind.
+/// Tests the texts that xfstests btrfs/329 requires to be refused, and similar ones.
 #[test]
 fn junk_is_refused() {
     for policy in policies() {
@@ -147,7 +147,7 @@ proptest! {
         prop_assert!(Choice::parse(&bytes, BITS).is_none());
     }
 
-    /// Nearly right, which comes further.
+    /// Tests texts that are nearly right, which get further.
     #[test]
     fn damage_is_refused_or_understood(
         text in any::text(),

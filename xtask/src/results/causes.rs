@@ -23,7 +23,7 @@ const SOME: f64 = 0.25;
 const FACTOR: f64 = 1.2;
 const PART: f64 = 0.05;
 
-/// The rules, in words.
+/// Returns the rules, in words.
 pub fn rules() -> String {
     format!(
         "The lists also have causes. IOPS are the number of disks at work at a time (the sum of \

@@ -140,8 +140,9 @@ fn record_of(suite: Suite, outcomes: &[Outcome], not_run: &[&str]) -> Record {
     Record::open(folder.path()).expect("a record")
 }
 
-/// The published order at depth 32 is queue > round-robin > pid > latency-rr, latency. Here it is
-/// round-robin > queue, and the rest uses one disk; latency-rr failed once and has not run once.
+/// Makes a record of reads. The published order at depth 32 is queue > round-robin > pid >
+/// latency-rr, latency. Here it is round-robin > queue, and the rest uses one disk; latency-rr
+/// failed once and has not run once.
 fn reads() -> Record {
     let work = "randread-4k-qd32";
     let mut outcomes = Vec::new();

@@ -10,7 +10,7 @@ use rustix::process::geteuid;
 
 use crate::error::Error;
 
-/// Most bytes of an allow file: room for thousands of disks.
+/// Largest number of bytes of an allow file: room for thousands of disks.
 const LONGEST: u64 = 1 << 20;
 const OTHERS: u32 = 0o022;
 /// The sticky bit: only owners may rename the entries of such a folder.

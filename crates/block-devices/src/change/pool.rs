@@ -8,7 +8,7 @@ use crate::program::{output, run};
 use crate::wait::{Obstacle, until_done};
 use crate::wipe;
 
-/// Whether a pool of this name is imported.
+/// Returns whether a pool of this name is imported.
 pub fn is_pool(name: &str) -> bool {
     run(&["zpool", "list", "-H", "-o", "name", name]).is_ok()
 }

@@ -9,8 +9,8 @@ pub fn bracketed(text: &str) -> Option<&str> {
     Some(rest.split_once(']')?.0)
 }
 
-/// Whether every value that was asked for is active. Other values may be active too: `devid:1`
-/// agrees with `devid`.
+/// Returns whether every value that was asked for is active. Other values may be active too:
+/// `devid:1` agrees with `devid`.
 pub fn agrees(active: &str, asked: &str) -> bool {
     let values = |text| str::split_once(text, ':').map_or((text, ""), |parts| parts);
     let ((name, active), (wanted, asked)) = (values(active), values(asked));

@@ -10,7 +10,8 @@ use rustix::fs::{major, minor};
 use crate::machine::{self, Machine};
 use crate::sysfs::SysfsBlock;
 
-/// Most bytes of a serial. No maker writes longer ones; names of NVMe namespaces have up to 223.
+/// Largest number of bytes of a serial. No maker writes longer ones; names of NVMe namespaces have
+/// up to 223.
 const LONGEST: usize = 256;
 
 /// Returns the serial of a whole disk. For a partition, it is the disk's serial with the

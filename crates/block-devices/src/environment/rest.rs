@@ -13,7 +13,7 @@ use crate::watch::stat::{Counters, Stat};
 
 /// Length of one sleep; between two, the wait can be stopped.
 const STEP: Duration = Duration::from_millis(50);
-/// Most activity of a disk at rest: busy for one part in `BUSY_PART` of the time, and `REQUESTS`
+/// Largest activity of a disk at rest: busy for one part in `BUSY_PART` of the time, and `REQUESTS`
 /// requests per second. A filesystem writes to its journal now and then.
 const BUSY_PART: u64 = 100;
 const REQUESTS: u64 = 5;
@@ -41,7 +41,7 @@ impl Activity {
         }
     }
 
-    /// Whether a trial that begins now would measure requests of others too.
+    /// Returns whether a trial that begins now would measure requests of others too.
     pub fn disturbs(&self) -> bool {
         let allowed = self.within.0.saturating_mul(REQUESTS) / 1_000_000_000;
         self.requests > allowed.max(1)

@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(of("8:0"), None);
     }
 
-    /// btrfs has a number of its own.
+    /// Tests a mount of btrfs, which has a number of its own.
     #[test]
     fn or_by_what_was_mounted() {
         assert_eq!(

@@ -51,7 +51,7 @@ fn has_open(process: &Path, disk: &Disk) -> bool {
     })
 }
 
-/// Whether a file is open for writing, by its flags, which are octal.
+/// Returns whether a file is open for writing, by its flags, which are octal.
 fn writes(info: &Path) -> bool {
     let text = machine::text(info).unwrap_or_default();
     let flags = text.lines().find_map(|line| line.strip_prefix("flags:"));

@@ -22,7 +22,7 @@ fn a_disk_that_nobody_uses_is_free_and_the_root_is_not() {
     assert_eq!(sdb(&fake), Ok(()));
     let root = free(&fake.machine(), &disk(&fake, "vda", (254, 0)));
     assert_eq!(root, Err(Why::Mounted("/".to_owned())));
-    // Found by the name that it was mounted by; btrfs has a number of its own.
+    // The mount is found by the name of its source, since btrfs has a number of its own.
     fake.mounts("29 27 0:45 /@home /home rw shared:2 - btrfs /dev/sdb rw\n");
     assert_eq!(said(&fake), "it is mounted at /home; unmount it if its contents are not needed");
     fake.mounts("29 27 0:45 / /m rw - bcachefs /dev/sdc:/dev/sdb rw\n");
@@ -48,7 +48,7 @@ fn what_is_mounted_elsewhere_counts() {
     );
 }
 
-/// The second device of a btrfs is in no list of mounts.
+/// Tests the second device of a btrfs, which is in no list of mounts.
 #[test]
 fn every_device_of_a_mounted_btrfs_is_used() {
     let fake = Fake::new();
@@ -79,8 +79,8 @@ fn a_disk_with_partitions_is_refused_and_so_is_one_whose_other_part_is_used() {
     assert_eq!(said(&fake), shared, "and the whole disk");
 }
 
-/// sdb1 and sdc1 make md0, on which dm-0 is mounted. sdc2 and sdb are not below dm-0, and still
-/// share its disks.
+/// Tests shared disks: sdb1 and sdc1 make md0, on which dm-0 is mounted. sdc2 and sdb are not below
+/// dm-0, and still share its disks.
 #[test]
 fn what_a_mounted_device_is_made_of_is_refused_however_far_below() {
     let fake = Fake::new();
@@ -118,7 +118,7 @@ fn a_bcache_holds_its_cache_before_it_has_a_disk() {
 fn a_loop_device_on_a_disk_is_a_part_of_it() {
     let fake = Fake::new();
     fake.disk("loop0", "7:0");
-    // Found by the kernel's name: the device's own path does not exist.
+    // The file is found by the kernel's name: the device's own path does not exist.
     fake.put("/sys/devices/loop0/loop/backing_file", "/dev/sdb (deleted)\n");
     assert_eq!(said(&fake), "/dev/loop0 is made of it; losetup -d /dev/loop0 takes it apart");
     fake.mounts("29 27 7:0 / /mnt rw - ext4 /dev/loop0 rw\n");

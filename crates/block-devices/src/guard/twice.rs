@@ -43,7 +43,7 @@ pub fn named_twice(device: &Path, again: &Path) -> Result<(), Error> {
     }
 }
 
-/// Whether two names are of one disk or file.
+/// Returns whether two names are of one disk or file.
 fn is_same(one: &Metadata, other: &Metadata) -> bool {
     match (block_number(one), block_number(other)) {
         (None, None) => (one.dev(), one.ino()) == (other.dev(), other.ino()),

@@ -48,7 +48,7 @@ pub fn await_begin(
     })
 }
 
-/// Whether a request has come to the disk since.
+/// Returns whether a request has come to the disk since.
 pub fn has_arrived(now: &Stat, before: &Stat) -> bool {
     now.requests() != before.requests() || now.in_flight > before.in_flight
 }

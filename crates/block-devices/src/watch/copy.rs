@@ -18,7 +18,7 @@ const EVERY: Duration = Duration::from_millis(50);
 /// at the free space.
 const ROOM: u64 = 512 << 20;
 const LOOKS: u32 = 20;
-/// Most bytes of one write.
+/// Largest number of bytes of one write.
 const BUFFER: usize = 256 << 10;
 
 /// The pages of a CPU, and the file for them.

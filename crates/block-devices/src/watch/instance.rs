@@ -12,7 +12,7 @@ use crate::watch::layout::{EVENTS, EventLayout, TraceLayout};
 use crate::watch::thread::WatchThread;
 use crate::watch::tracefs::{self, Folder};
 
-/// Most bytes of a CPU's buffer. The buffer is copied long before it is full.
+/// Largest number of bytes of a CPU's buffer. The buffer is copied long before it is full.
 const MOST: u64 = 32 << 20;
 const LEAST: u64 = 1 << 20;
 /// Divisor of the available memory: all CPUs' buffers together take no more than that part.

@@ -14,7 +14,7 @@ use crate::watch::stat::Stat;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ObservedMark {
-    /// ns of the kernel's monotonic clock.
+    /// Time of the mark, in ns of the kernel's monotonic clock.
     pub at_ns: u64,
     /// The mark. [`Mark::Begun`] is written when the phase is over, with the time of its beginning.
     #[serde(rename = "text")]

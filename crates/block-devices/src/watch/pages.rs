@@ -22,7 +22,7 @@ const MISSED: u64 = 1 << 31;
 /// An event of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockEvent {
-    /// ns of the kernel's monotonic clock.
+    /// Time of the event, in ns of the kernel's monotonic clock.
     pub at: u64,
     pub kind: EventKind,
     /// The disk's number in the kernel's form: the major number, and the minor number in the lower
@@ -35,7 +35,7 @@ pub struct BlockEvent {
     pub fua: bool,
 }
 
-/// Why bytes are not pages of the kernel's trace.
+/// A reason why bytes are not pages of the kernel's trace.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("page {page} of a CPU's trace is damaged: {what}")]
@@ -192,7 +192,7 @@ fn split(word: u32) -> (u32, u32) {
     }
 }
 
-/// Returns how many bytes of a page hold events.
+/// Returns the number of bytes of a page that hold events.
 pub fn used(layout: &TraceLayout, page: &[u8]) -> usize {
     (number(page, layout.commit).unwrap_or(0) & USED) as usize
 }

@@ -9,7 +9,7 @@ use rustix::fs::{AtFlags, Dir, DirEntry, Mode, OFlags, mkdirat, openat, unlinkat
 use rustix::io::Errno;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 
-/// Most bytes of a file that is read here.
+/// Largest number of bytes of a file that is read here.
 const MOST: usize = 64 << 10;
 
 /// A folder of tracing files, and its name in errors.

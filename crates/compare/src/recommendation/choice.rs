@@ -164,9 +164,9 @@ impl Choice {
     }
 }
 
-/// Sorts candidates by the rule. First come those with a result in every cell, among these those
-/// whose mean regret is within the margin of the least mean, among these the least worst case.
-/// Worst cases within the margin are equal, so that the baseline stays first.
+/// Sorts candidates by the rule. Candidates with a result in every cell come first. Among these,
+/// those come first whose mean regret is within the margin of the least mean, and then the least
+/// worst case. Worst cases within the margin are equal, so that the baseline stays first.
 fn order(regrets: &mut [Regret], margin: f64) {
     let complete = || regrets.iter().filter(|regret| regret.is_complete());
     let least = complete().map(|regret| regret.mean).fold(f64::INFINITY, f64::min);

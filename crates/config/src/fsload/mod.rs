@@ -104,7 +104,7 @@ from_table! {
             with(|table, key| plain_name(table, key, "of the threads, for the results")),
         /// Number of threads of this kind.
         pub count: u32 = within_or(JOBS, 1),
-        /// How a thread chooses a file.
+        /// The way in which a thread chooses a file.
         pub pick: Pick = with_default(Pick::default()),
         /// Size of the reads and writes of whole files.
         pub io: Bytes = within_or(Bytes(512)..=Bytes::mib(1), Bytes::mib(1)),

@@ -39,8 +39,8 @@ pub struct BisectionQuestion {
     pub btrfs: Btrfs,
 }
 
-/// The default for files of older programs, which had no such key. Kernels that those programs
-/// built are built again.
+/// Returns the default for files of older programs, which had no such key. Kernels that those
+/// programs built are built again.
 fn untouched() -> Btrfs {
     Btrfs::Untouched
 }

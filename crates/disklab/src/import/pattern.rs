@@ -156,7 +156,8 @@ mod tests {
         assert_eq!(read("x-{a}", "y-1"), None);
     }
 
-    /// Without the memory of failed pairs, this takes about 10^16 comparisons, and the test hangs.
+    /// Tests the memory of failed pairs. Without it, this takes about 10^16 comparisons, and the
+    /// test hangs.
     #[test]
     fn many_names_in_a_long_path_come_to_an_end() {
         let path = "a_".repeat(2000);

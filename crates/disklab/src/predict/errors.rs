@@ -1,5 +1,5 @@
-//! Each number that was measured beside its prediction: how far off that is, how far off the same
-//! is from itself, and which measurements are in doubt.
+//! Compares each measured number with its prediction: the error, the noise of the measurement, and
+//! the measurements that are in doubt.
 
 use disklab_compare::matching::{RepeatedTrial, repeated_trials};
 use disklab_compare::{CellIndex, DecisionRule, Metric, Noise, Trust};
@@ -15,33 +15,33 @@ use serde::Serialize;
 use crate::oracle::POLICY;
 use crate::words;
 
-/// The metric that oracles bound.
+/// The metric for which oracles give a bound.
 pub const IOPS: &str = "IOPS";
 
-/// A metric, how it is called, its spreads in both records, and how a value of it is printed.
+/// A metric, its name, its spreads in both records, and the function that formats its values.
 type Both<'a> = (Metric, &'static str, Option<(Spread, Spread)>, &'a dyn Fn(f64) -> String);
 
-/// A number of a cell, in both.
+/// A number of a cell, in both records.
 #[derive(Debug, Serialize)]
 pub struct PredictedNumber {
     pub cell: String,
     pub metric: String,
     pub measured: f64,
     pub predicted: f64,
-    /// The share of the measured number by which the predicted one is more, or less. None if
-    /// nothing was measured, or if either was given up.
+    /// The error: the predicted number divided by the measured one, minus 1. None if nothing was
+    /// measured, or if either timed out.
     pub error: Option<f64>,
-    /// The share by which the same differs from itself on this machine, for cells that were
-    /// measured twice.
+    /// The share by which two measurements of the same trial differ on this machine, for cells that
+    /// were measured twice.
     pub noise: Option<f64>,
-    /// The measured number as a share of what the better oracle of the fast model makes.
+    /// The measured number as a share of the result of the fast model's better oracle.
     pub of_oracle: Option<f64>,
     #[serde(skip)]
     pub shown: [String; 2],
 }
 
-/// Each number that both records have, and the cells that have numbers on one side only. `bounds`:
-/// the oracle's IOPS, by cell without its policy.
+/// Returns each number that both records have, and the cells that have numbers in one record only.
+/// `bounds` has the oracle's IOPS, by cell without its policy.
 pub fn held_against(
     measured: &Record,
     predicted: &Record,
@@ -81,7 +81,7 @@ pub fn held_against(
     (rows, lacking)
 }
 
-/// The noise of a cell's trials that were measured twice, as a share.
+/// Returns the noise of a cell's trials that were measured twice, as a share.
 fn noise_of(pairs: &[RepeatedTrial], metric: &Metric) -> Option<f64> {
     Noise::measured(pairs, metric, DecisionRule::DEFAULT).map(|noise| noise.percent / 100.0)
 }
@@ -152,8 +152,8 @@ fn of_fio(
     told.into_iter().filter_map(row).collect()
 }
 
-/// Cells with measurements that no verdict rests on: others used the disks, say. With how many of
-/// how many, and the first reason.
+/// Lists cells with measurements that no verdict may rest on, for example because other programs
+/// used the disks. Each line has the number of these trials and of all, and the first reason.
 pub fn in_doubt(measured: &Record) -> Vec<String> {
     let mut cells: IndexMap<String, Vec<&Outcome>> = IndexMap::new();
     for outcome in measured.outcomes().into_iter().filter_map(|(_, outcome)| outcome) {
@@ -180,7 +180,7 @@ mod tests {
 
     use super::*;
 
-    /// A trial of one of two cells, and what it had of operations.
+    /// Returns a trial of one of two cells, with this rate of operations.
     fn outcome(trial: &str, cell: &str, ops: f64, remarks: &Value) -> Outcome {
         Outcome {
             measures: [("ops".to_owned(), Measure::rate(ops, "1/s"))].into(),
@@ -199,8 +199,8 @@ mod tests {
         disklab_testkit::record(folder, &manifest, outcomes)
     }
 
-    /// The error is beside what the same differs by from itself where that is known; what is in
-    /// doubt is named.
+    /// Tests that an error stands beside the noise of the measurement if that is known, and that
+    /// measurements in doubt are named.
     #[test]
     fn errors_are_told_beside_the_noise_of_what_was_measured() {
         let folder = tempfile::tempdir().expect("a folder");

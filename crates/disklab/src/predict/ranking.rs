@@ -1,4 +1,4 @@
-//! Whether a prediction ranks the policies of a cell as what was measured does.
+//! Checks whether a prediction ranks the policies of a cell as the measurement does.
 
 use disklab_record::Record;
 use disklab_record::outcome::Cell;
@@ -7,20 +7,20 @@ use serde::Serialize;
 
 use crate::oracle::{POLICY, medians};
 
-/// Policies whose measured IOPS differ by a smaller share have no rank among each other.
+/// The least difference of measured IOPS, as a share, with which two policies have a rank.
 const TIE: f64 = 0.05;
 
 /// The policies of a cell, ranked by IOPS.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct PolicyRanking {
     pub cell: String,
-    /// Pairs of policies that are further apart than a tie, as measured.
+    /// Number of pairs of policies whose measured IOPS differ by more than a tie.
     pub pairs: usize,
-    /// Pairs that the prediction has the other way round: the better one first.
+    /// Pairs that the prediction ranks in the other order. The better policy of each comes first.
     pub reversed: Vec<[String; 2]>,
 }
 
-/// The ranking of each cell that has two policies at least in both records.
+/// Returns the ranking of each cell that has at least two policies in both records.
 pub fn rankings(measured: &Record, predicted: &Record) -> Vec<PolicyRanking> {
     let [measured, predicted] = [measured, predicted].map(medians);
     let mut cells: IndexMap<Cell, Vec<(String, f64, f64)>> = IndexMap::new();
@@ -34,7 +34,7 @@ pub fn rankings(measured: &Record, predicted: &Record) -> Vec<PolicyRanking> {
     several.map(|(cell, policies)| ranking(&cell, &policies)).collect()
 }
 
-/// `policies`: name, measured and predicted IOPS.
+/// Ranks the policies of a cell. Each of `policies` has a name, measured IOPS and predicted IOPS.
 fn ranking(cell: &Cell, policies: &[(String, f64, f64)]) -> PolicyRanking {
     let values: Vec<&str> = cell.0.iter().map(|(_, value)| value.as_str()).collect();
     let (mut pairs, mut reversed) = (0, Vec::new());

@@ -1,5 +1,5 @@
-//! Tests records that were damaged after they were written: their numbers do not follow from raw
-//! files.
+//! Tests records that were damaged after they were written, so that their numbers do not follow
+//! from raw files.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -141,7 +141,7 @@ const SAYS: [&str; 19] = [
     "differs",
 ];
 
-/// Numbers drawn from a seed (xorshift64*).
+/// A source of numbers drawn from a seed (xorshift64*).
 pub struct Draws(pub u64);
 
 impl Draws {
@@ -153,7 +153,7 @@ impl Draws {
     }
 }
 
-/// Copies a folder with all that is in it.
+/// Copies a folder with everything in it.
 pub fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("a folder");
     for entry in fs::read_dir(from).expect("a folder").flatten() {

@@ -1,4 +1,4 @@
-//! Records whose numbers follow from raw files that agree with one another, made without a guest.
+//! Makes records whose numbers follow from raw files that agree with one another, without a guest.
 
 use std::fs;
 use std::path::{Path, PathBuf};

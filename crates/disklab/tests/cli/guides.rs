@@ -1,14 +1,14 @@
-//! The guides in `docs/guides`: every command of theirs that can run here is run, and prints what
-//! the guide shows.
+//! Tests the guides in `docs/guides`: runs each of their commands that can run here, and checks
+//! that it prints what the guide shows.
 //!
-//! A block of a guide that begins with ```` ```console ```` is a session: each line after `$ ` is
-//! given to bash, in a folder that the whole guide shares, and the lines below it are the output. A
+//! A block of a guide that begins with ```` ```console ```` is a session. Each line after `$ ` is
+//! run by bash, in a folder that the whole guide shares, and the lines below it are the output. A
 //! line `...` stands for any lines, `[..]` for any text within a line. A block that begins with
 //! ```` ```KIND file=NAME ```` is written to that file. Commands that this test does not run, since
-//! they want disks or a cluster, stand in blocks that begin with ```` ```sh ````; a comment above
-//! says why. `python/tests/test_guide.py` runs the Python session of `python.md`.
+//! they need disks or a cluster, are in blocks that begin with ```` ```sh ````, with the reason in
+//! a comment above. `python/tests/test_guide.py` runs the Python session of `python.md`.
 //!
-//! `DISKLAB_GUIDES=write` puts what the commands print now into the guides.
+//! `DISKLAB_GUIDES=write` writes the present output of the commands into the guides.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,21 +23,21 @@ const KERNELS: [&str; 2] = ["newest", "7.2"];
 
 /// A part of a guide.
 enum GuidePart {
-    /// Lines that are only read.
+    /// Lines that are not run.
     Text(String),
     File {
         name: String,
         text: String,
     },
     Command {
-        /// The line in the guide, from 1.
+        /// The number of the command's line in the guide, from 1.
         line: usize,
         typed: String,
         printed: Vec<String>,
     },
 }
 
-/// Divides a guide into parts; an error says where it is not written as described above.
+/// Divides a guide into parts. An error names the line that does not have the form described above.
 fn parts(text: &str) -> Result<Vec<GuidePart>, String> {
     let mut parts = Vec::new();
     let mut lines = text.lines().enumerate().peekable();
@@ -79,7 +79,7 @@ fn parts(text: &str) -> Result<Vec<GuidePart>, String> {
     Ok(parts)
 }
 
-/// Returns whether a line is what a guide shows of it: `[..]` is any text.
+/// Returns whether a line of output matches the line in a guide, in which `[..]` is any text.
 fn line_matches(shown: &str, line: &str) -> bool {
     match shown.split_once("[..]") {
         None => shown == line,
@@ -90,7 +90,7 @@ fn line_matches(shown: &str, line: &str) -> bool {
     }
 }
 
-/// Returns whether these lines are what a guide shows of them: `...` is any lines.
+/// Returns whether lines of output match the lines in a guide, in which `...` is any lines.
 fn lines_match(shown: &[String], lines: &[String]) -> bool {
     match shown {
         [] => lines.is_empty(),
@@ -103,8 +103,8 @@ fn lines_match(shown: &[String], lines: &[String]) -> bool {
     }
 }
 
-/// Runs what was typed in a folder that looks like a clone, without the progress lines that a
-/// terminal would have erased.
+/// Runs a command of a guide in a folder that resembles a clone. The progress lines that a terminal
+/// would have erased are left out.
 fn typed(command: &str, here: &Path) -> Vec<String> {
     let program = Path::new(env!("CARGO_BIN_EXE_disklab")).parent().expect("its folder");
     let path = format!("{}:{}", program.display(), std::env::var("PATH").expect("a path"));
@@ -117,7 +117,7 @@ fn typed(command: &str, here: &Path) -> Vec<String> {
         .output()
         .expect("bash");
     let text = String::from_utf8_lossy(&output.stdout);
-    // Disks are prepared by the first run that wants them, and others wait for it.
+    // The first run that needs disks prepares them, and other runs wait for it.
     let is_progress = |line: &&str| {
         let (number, rest) = line.split_once(" %: ").unwrap_or_default();
         number.parse::<u8>().is_ok() && rest.contains(" trials, ")
@@ -132,8 +132,8 @@ fn typed(command: &str, here: &Path) -> Vec<String> {
     lines
 }
 
-/// Runs a guide, and returns it with what its commands print now, and in words where that is not
-/// what it shows.
+/// Runs a guide. Returns its text with the present output of its commands, and a description of
+/// each difference to the old text.
 fn run_guide(text: &str) -> Result<(String, Vec<String>), String> {
     let here = tempfile::tempdir().expect("a folder");
     copy_home(here.path());
@@ -166,7 +166,7 @@ fn run_guide(text: &str) -> Result<(String, Vec<String>), String> {
 fn check(name: &str) {
     let share = Share::open(Path::new(HOME)).expect("this work tree");
     let cache = Cache::open().expect("a cache");
-    // A guide would build the kernels that are missing, for minutes.
+    // Without this check, a guide would build missing kernels, which takes minutes.
     let kernels = KERNELS.map(|kernel| find(&cache, &share, Btrfs::Policies, kernel));
     if let Some(Err(reason)) = kernels.into_iter().find(Result::is_err) {
         let needed = std::env::var_os("DISKLAB_NEED_GUEST").is_some();
@@ -189,7 +189,7 @@ fn guides() -> PathBuf {
     Path::new(HOME).join("docs/guides")
 }
 
-/// A test for each guide, by its name; and one that none is forgotten.
+/// Defines a test for each guide, by its name, and a test that no guide is missing.
 macro_rules! guides {
     ($($test:ident: $name:literal,)*) => {
         $(#[test]

@@ -370,7 +370,7 @@ fn a_filesystem_that_others_fill_while_a_trial_writes_is_told() {
     assert_eq!(left, ["filler"], "the folder is removed all the same");
 }
 
-/// Once the trial measures, fills the filesystem almost completely, and writes as much as fits,
+/// Fills the filesystem almost completely when the trial measures, and writes as much as fits,
 /// again and again.
 fn fill_up(pool: &Path, record: &Path, stop: &AtomicBool) {
     let measures = || {

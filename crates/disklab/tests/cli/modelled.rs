@@ -51,7 +51,8 @@ fn the_model_makes_an_ordinary_record_that_is_marked() {
     assert!(refused.err.contains("the model serves searches"), "{}", refused.err);
 }
 
-/// The record of a model stands for one of guests: what is joined is the same.
+/// Tests a record of the model in which policies are compared with the oracle, and the refusal of a
+/// prediction without `--on model`.
 #[test]
 fn a_policy_is_held_against_the_oracle() {
     let here = tempfile::tempdir().expect("a folder");

@@ -104,7 +104,7 @@ fn the_validator_finds_what_is_wrong() {
     assert_eq!(wrong(serde_json::json!({ "a": null, "c": 1 })), ["d: c is unknown"]);
 }
 
-/// A search of one round of three candidates.
+/// Arguments of a search of one round of three candidates.
 const SEARCH: &[&str] = &[
     "search",
     "read-policy-quick",

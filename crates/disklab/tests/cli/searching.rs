@@ -1,4 +1,4 @@
-//! `search`: candidates in the fast model.
+//! Tests `search`: candidates in the fast model.
 
 use serde_json::Value;
 

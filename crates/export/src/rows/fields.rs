@@ -1,4 +1,4 @@
-//! Trials of a record, and the fields that several tables have of them.
+//! Reads the trials of a record, and makes the fields that several tables have in common.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -10,17 +10,17 @@ use disklab_record::{Outcome, Record, Status};
 use crate::error::ExportError;
 use crate::table::{AXES, Field};
 
-/// The trials that have run or were left out, in the order of the manifest.
+/// Returns the trials that have run or were left out, in the order of the manifest.
 pub fn outcomes(record: &Record) -> impl Iterator<Item = &Outcome> {
     record.outcomes().into_iter().filter_map(|(_, outcome)| outcome)
 }
 
-/// The trials that are ok.
+/// Returns the trials that are ok.
 pub fn ok(record: &Record) -> impl Iterator<Item = &Outcome> {
     outcomes(record).filter(|outcome| outcome.status == Status::Ok)
 }
 
-/// Refuses a raw file that is not what its trial's line says.
+/// Refuses a raw file that differs from its digest in its trial's line.
 pub fn check_raw(record: &Record, outcome: &Outcome, path: &Path) -> Result<(), ExportError> {
     let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
     let now = sha256_of(path, &disklab_files::TRACE).map_err(ExportError::io("read", path))?;
@@ -37,7 +37,7 @@ pub fn check_raw(record: &Record, outcome: &Outcome, path: &Path) -> Result<(), 
     }
 }
 
-/// The first columns of a table: trial, key, axes, parameters and seed.
+/// Returns the first fields of a row: trial, key, axes, parameters and seed.
 pub fn identity<'a>(outcome: &'a Outcome, parameters: Option<&'a str>) -> Vec<Field<'a>> {
     let mut fields = vec![Field::Text(&outcome.trial), text(outcome.key.as_deref())];
     fields.extend(AXES.map(|axis| text(outcome.cell.value(axis))));
@@ -45,13 +45,13 @@ pub fn identity<'a>(outcome: &'a Outcome, parameters: Option<&'a str>) -> Vec<Fi
     fields
 }
 
-/// A text, or nothing.
+/// Returns a text field, or an empty one for None.
 pub fn text(text: Option<&str>) -> Field<'_> {
     text.map_or(Field::Nothing, Field::Text)
 }
 
-/// The values of the axes without a column as a JSON object, in the suite's order; None if the
-/// trial has no such axis.
+/// Returns the values of the axes that have no column, as a JSON object in the suite's order.
+/// Returns None if the trial has no such axis.
 pub fn parameters(outcome: &Outcome) -> Option<String> {
     let others = outcome.cell.0.iter().filter(|(axis, _)| !AXES.contains(&axis.as_str()));
     let quoted = |text: &str| serde_json::Value::from(text).to_string();

@@ -10,7 +10,7 @@ use crate::error::ExportError;
 use crate::sink::Sink;
 use crate::table::{Column, Field, Kind, Table};
 
-/// The name of the table.
+/// Name of the table.
 pub const NAME: &str = "flat";
 
 /// The first columns, before those of the axes.
@@ -27,14 +27,14 @@ const MIDDLE: [(&str, Kind); 7] = [
     ("wall_ms", Kind::Unsigned),
 ];
 
-/// A value of a number's columns.
+/// The value of a number.
 enum FlatValue {
     Text(String),
     Real(f64),
     Truth(bool),
 }
 
-/// The record's columns: each axis, and each number of any of its trials with its unit.
+/// Returns the record's columns: each axis, and each number of any of its trials with its unit.
 pub fn table(record: &Record) -> Table {
     let mut columns: IndexMap<String, Kind> = IndexMap::new();
     let mut add = |name: &str, kind| _ = columns.entry(name.to_owned()).or_insert(kind);
@@ -63,7 +63,7 @@ pub fn table(record: &Record) -> Table {
     Table { name: NAME, columns: columns.collect() }
 }
 
-/// A row for each trial that has run or was left out, in the order of the manifest.
+/// Writes a row for each trial that has run or was left out, in the order of the manifest.
 pub fn write(record: &Record, sink: &mut Sink) -> Result<(), ExportError> {
     let table = table(record);
     for outcome in outcomes(record) {
@@ -100,13 +100,14 @@ pub fn write(record: &Record, sink: &mut Sink) -> Result<(), ExportError> {
     Ok(())
 }
 
-/// An axis by its own name, unless a column that every record has is called so.
+/// Returns the name of an axis's column: its own name, unless every record has a column of this
+/// name.
 fn axis_column(axis: &str) -> String {
     let is_taken = FIRST.iter().chain(&MIDDLE).any(|(name, _)| *name == axis);
     if is_taken { format!("axis {axis}") } else { axis.to_owned() }
 }
 
-/// The numbers of a trial, each with the name of its column: `p99_ns [ns]`, `vda reads`.
+/// Returns the numbers of a trial, each with the name of its column: `p99_ns [ns]`, `vda reads`.
 fn numbers(outcome: &Outcome) -> Vec<(String, FlatValue)> {
     let mut all = Vec::new();
     let collected = each(outcome, |metric| {
@@ -125,7 +126,7 @@ fn numbers(outcome: &Outcome) -> Vec<(String, FlatValue)> {
         }
         Ok(())
     });
-    // Nothing in there fails.
+    // The closure never fails.
     debug_assert!(collected.is_ok());
     all
 }

@@ -10,7 +10,7 @@ use crate::error::ExportError;
 use crate::sink::Sink;
 use crate::table::Field;
 
-/// A row for each bucket of fio's in which a trial that is ok has requests.
+/// Writes a row for each bucket of fio's histograms in which a trial that is ok has requests.
 pub fn write(record: &Record, sink: &mut Sink) -> Result<(), ExportError> {
     ok(record).try_for_each(|outcome| trial(record, outcome, sink))
 }
@@ -20,7 +20,7 @@ fn trial(record: &Record, outcome: &Outcome, sink: &mut Sink) -> Result<(), Expo
     check_raw(record, outcome, &path)?;
     let bytes = match disklab_files::read(&path, &disklab_files::RAW) {
         Ok(bytes) => bytes,
-        // Not every trial is fio's.
+        // Trials that did not run fio have no such report.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(source) => return Err(ExportError::Io { doing: "read", path, source }),
     };

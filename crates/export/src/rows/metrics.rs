@@ -7,15 +7,16 @@ use crate::error::ExportError;
 use crate::sink::Sink;
 use crate::table::Field;
 
-/// The key of a sample's disks.
+/// Key of the disks in a sample.
 const DEVICES: &str = "devices";
 
-/// A row for each number that a trial's line has: of the sample, of its disks, and of its measures.
+/// Writes a row for each number of a trial's line: of the sample, of its disks, and of its
+/// measures.
 pub fn write(record: &Record, sink: &mut Sink) -> Result<(), ExportError> {
     outcomes(record).try_for_each(|outcome| trial(outcome, sink))
 }
 
-/// A number and what it is of.
+/// A number, its name and unit, and the disk that it belongs to, if any.
 #[derive(Clone, Copy, Default)]
 pub struct Metric<'a> {
     pub disk: Option<&'a str>,
@@ -29,7 +30,7 @@ pub struct Metric<'a> {
 }
 
 impl<'a> Metric<'a> {
-    /// A number of a sample, which are all of the whole trial.
+    /// Returns a number of a sample, which is always one of the whole trial.
     fn of_sample(name: &'a str, value: f64) -> Self {
         Self { name, unit: unit(name), value, ..Self::default() }
     }
@@ -59,7 +60,7 @@ pub fn each(
     outcome: &Outcome,
     mut tell: impl FnMut(&Metric) -> Result<(), ExportError>,
 ) -> Result<(), ExportError> {
-    // A sample is plain numbers, and each of its fields is a metric by its own name.
+    // A sample consists of plain numbers. Each of its fields is a metric, by its own name.
     let sample = outcome.sample.as_ref().and_then(|sample| serde_json::to_value(sample).ok());
     let mut numbers = Vec::new();
     if let Some(Value::Object(mut sample)) = sample {
@@ -94,7 +95,7 @@ pub fn each(
     Ok(())
 }
 
-/// The numbers of an object and of those in it, each by its path.
+/// Collects the numbers of an object and of the objects in it, each by its path.
 fn flatten(prefix: &str, value: &Value, numbers: &mut Vec<(String, f64)>) {
     match value {
         Value::Object(map) => {
@@ -106,7 +107,7 @@ fn flatten(prefix: &str, value: &Value, numbers: &mut Vec<(String, f64)>) {
         Value::Number(number) => {
             numbers.extend(number.as_f64().map(|number| (prefix.to_owned(), number)));
         }
-        // Words are columns of their own, or what percentiles are of.
+        // Words have columns of their own, or name the latency of the percentiles.
         Value::Null | Value::Bool(_) | Value::String(_) | Value::Array(_) => {}
     }
 }

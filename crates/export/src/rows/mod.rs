@@ -1,4 +1,4 @@
-//! The rows of each table.
+//! Makes the rows of each table.
 
 mod fields;
 pub mod flat;
@@ -16,7 +16,7 @@ use crate::table::{self, Table};
 /// Writes the rows of a table.
 pub type Fill = fn(&Record, &mut Sink) -> Result<(), ExportError>;
 
-/// Makes a table's columns, which are a record's own in the flat table.
+/// Makes a table's columns. Those of the flat table depend on the record.
 pub type Columns = fn(&Record) -> Table;
 
 /// All tables by their names, in the order in which they are written.

@@ -6,8 +6,8 @@ use crate::error::ExportError;
 use crate::sink::Sink;
 use crate::table::Field;
 
-/// A row for each request of each disk and for each mark, in the order of their ends, of trials
-/// that are ok and have a trace.
+/// Writes a row for each request of each disk and for each mark, in the order of their ends, of
+/// trials that are ok and have a trace.
 pub fn write(record: &Record, sink: &mut Sink) -> Result<(), ExportError> {
     for outcome in ok(record) {
         let Some(path) = record.raw(outcome).and_then(|raw| disklab_trace::find(&raw)) else {

@@ -5,7 +5,7 @@ use crate::error::ExportError;
 use crate::sink::Sink;
 use crate::table::Field;
 
-/// A row for each trial that has run or was left out, in the order of the manifest.
+/// Writes a row for each trial that has run or was left out, in the order of the manifest.
 pub fn write(record: &Record, sink: &mut Sink) -> Result<(), ExportError> {
     for outcome in outcomes(record) {
         let parameters = parameters(outcome);

@@ -1,4 +1,5 @@
-//! By RFC 4180, with a line of names. Nothing is an empty field, true and false are words.
+//! Writes CSV by RFC 4180, with a first line of names. Missing values are empty fields; true and
+//! false are words.
 
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -25,7 +26,7 @@ impl RowWriter for CsvWriter {
                 Field::Nothing => self.0.write_field(""),
                 Field::Text(text) => self.0.write_field(text),
                 Field::Unsigned(number) => self.0.write_field(number.to_string()),
-                // As few digits as read back as the same number.
+                // The text has the fewest digits that read back as the same number.
                 Field::Real(number) => self.0.write_field(number.to_string()),
                 Field::Truth(truth) => self.0.write_field(truth.to_string()),
             }

@@ -1,4 +1,4 @@
-//! An object a line, each with all columns.
+//! Writes JSON lines: an object for each row, with all columns.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -23,8 +23,8 @@ impl RowWriter for JsonlWriter {
                 Field::Nothing => self.file.write_all(b"null")?,
                 Field::Text(text) => serde_json::to_writer(&mut self.file, text)?,
                 Field::Unsigned(number) => write!(self.file, "{number}")?,
-                // As few digits as read back as the same number; null of what JSON has no number
-                // for.
+                // The text has the fewest digits that read back as the same number, or is null for
+                // a number that JSON lacks.
                 Field::Real(number) => serde_json::to_writer(&mut self.file, number)?,
                 Field::Truth(truth) => write!(self.file, "{truth}")?,
             }

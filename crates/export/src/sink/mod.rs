@@ -1,4 +1,4 @@
-//! Rows to a file.
+//! Writes rows to a file.
 
 mod csv;
 mod jsonl;
@@ -43,7 +43,7 @@ impl Format {
 
 /// A table that is being written.
 pub struct Sink {
-    /// Its final path, for messages.
+    /// Final path of the file, for messages.
     path: PathBuf,
     rows: u64,
     writer: Box<dyn RowWriter>,
@@ -61,13 +61,13 @@ impl Sink {
         Ok(Self { path: path.to_owned(), rows: 0, writer })
     }
 
-    /// A field for each of the table's columns.
+    /// Writes a row, with a field for each of the table's columns.
     pub fn row(&mut self, fields: &[Field]) -> Result<(), ExportError> {
         self.rows += 1;
         self.writer.row(fields).map_err(ExportError::io("write", &self.path))
     }
 
-    /// The file, and how many rows it has.
+    /// Ends the table. Returns the file and its number of rows.
     pub fn end(self) -> Result<(File, u64), ExportError> {
         let ended = self.writer.end();
         let file = ended.and_then(|file| file.into_inner().map_err(io::IntoInnerError::into_error));

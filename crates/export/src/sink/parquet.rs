@@ -1,4 +1,5 @@
-//! Parquet, by columns: so many rows are kept until they are written as one group.
+//! Writes Parquet, whose data is sorted by columns: rows are kept in memory until they are written
+//! as one group.
 
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -14,7 +15,7 @@ use parquet::schema::types::Type;
 use super::writer::RowWriter;
 use crate::table::{Column, Field, Kind, Table};
 
-/// Rows of a group: enough for its columns to be read at one go, and few enough to keep.
+/// Number of rows of a group: enough to read a column at once, and few enough to keep in memory.
 const GROUP: usize = 1 << 17;
 
 pub struct ParquetWriter {
@@ -23,7 +24,8 @@ pub struct ParquetWriter {
     rows: usize,
 }
 
-/// The rows of a column that are not written yet: its values, and for each row whether it has one.
+/// The values of a column in the rows that are not written yet, and for each row whether it has
+/// one.
 struct Values {
     there: Vec<i16>,
     values: Typed,
@@ -100,11 +102,11 @@ impl Values {
         Self { there: Vec::new(), values }
     }
 
-    /// A field of another kind than the column's is nothing.
+    /// Adds a field. A field of another kind than the column's counts as missing.
     fn add(&mut self, field: &Field) {
         let is_there = match (&mut self.values, field) {
             (Typed::Text(values), Field::Text(text)) => {
-                // Most rows have what the row above has.
+                // Most rows repeat the value of the row before.
                 let same = values.last().filter(|last| last.data() == text.as_bytes()).cloned();
                 push(values, same.unwrap_or_else(|| ByteArray::from(*text)))
             }
@@ -131,7 +133,7 @@ impl Values {
     }
 }
 
-/// Appends a value, which is there then.
+/// Appends a value. Returns true, since the row has one.
 fn push<T>(values: &mut Vec<T>, value: T) -> bool {
     values.push(value);
     true

@@ -71,7 +71,7 @@ impl FioLog {
         Ok(Self { entries })
     }
 
-    /// Whether each entry is a request, and none an average (`log_avg_msec`).
+    /// Returns whether each entry is a request, and none an average (`log_avg_msec`).
     pub fn is_of_requests(&self) -> bool {
         !self.entries.is_empty() && self.entries.iter().all(|entry| entry.bytes > 0)
     }
@@ -88,7 +88,7 @@ fn columns(line: &[u8]) -> Option<[u64; 4]> {
     Some([next()?, next()?, next()?, next()?])
 }
 
-/// Whether the first line of a file is a log's.
+/// Returns whether the first line of a file is a log's.
 pub fn is_log(bytes: &[u8]) -> bool {
     bytes.split(|&byte| byte == b'\n').next().is_some_and(|line| columns(line).is_some())
 }

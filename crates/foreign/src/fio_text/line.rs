@@ -127,7 +127,7 @@ pub fn header(line: &str) -> Option<Header> {
     })
 }
 
-/// Whether the line should contain [`Rates`].
+/// Returns whether the line should contain [`Rates`].
 pub fn is_rates(line: &str) -> bool {
     line.split_once(": IOPS=").is_some_and(|(word, _)| direction(word).is_some())
 }
@@ -158,7 +158,7 @@ pub fn rates(line: &str) -> Option<Rates> {
     })
 }
 
-/// Whether the line should be a [`latency`]; `lat (usec)   : 50=0.39%` is something else.
+/// Returns whether the line should be a [`latency`]; `lat (usec)   : 50=0.39%` is something else.
 pub fn is_latency(line: &str) -> bool {
     line.trim_start().contains("sec): min=")
 }
@@ -205,7 +205,7 @@ fn percentile(entry: &str, unit: f64) -> Option<(f64, u64)> {
     ((0.0..=100.0).contains(&percent) && ns < 1e19).then_some((percent, ns as u64))
 }
 
-/// Whether the line should contain [`Issued`].
+/// Returns whether the line should contain [`Issued`].
 pub fn is_issued(line: &str) -> bool {
     line.trim_start().starts_with("issued rwt")
 }

@@ -18,7 +18,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// The step's name in the record.
+/// Name of the step in the record.
 const STEP: &str = "background";
 
 impl Perform for StartBackground {

@@ -109,7 +109,7 @@ fn shuffled(count: u32) -> Vec<u32> {
     order
 }
 
-/// `struct fiemap` of linux/fiemap.h, without room for extents, which are only counted.
+/// The structure `fiemap` of linux/fiemap.h, without room for extents, which are only counted.
 #[repr(C)]
 #[derive(Default)]
 struct Fiemap {

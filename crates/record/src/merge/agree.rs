@@ -17,7 +17,7 @@ pub(super) struct Agreed {
     pub places: Vec<Vec<usize>>,
 }
 
-/// The facts of all records by name, each with the record that it is from.
+/// The facts of all records by name, each with the record that has it.
 #[derive(Default)]
 struct Facts(BTreeMap<String, (usize, Fact)>);
 

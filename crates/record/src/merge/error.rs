@@ -1,4 +1,4 @@
-//! Why records cannot be merged.
+//! Reasons why records cannot be merged.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use crate::error::RecordError;
 use crate::manifest::SETTINGS;
 use crate::mismatch::Mismatch;
 
-/// Why records cannot be merged.
+/// A reason why records cannot be merged.
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError {
     #[error("there is no record to merge")]
@@ -82,7 +82,7 @@ impl fmt::Display for Conflict {
     }
 }
 
-/// Most conflicts that are listed one by one.
+/// Largest number of conflicts that are listed one by one.
 const MOST_TOLD: usize = 20;
 
 fn listed(conflicts: &[Conflict]) -> String {

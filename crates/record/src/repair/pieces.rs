@@ -10,7 +10,7 @@ const FIRST: &[u8] = b"{\"schema\":";
 /// A line of the old file, or a part of one.
 #[derive(Clone, Copy)]
 pub struct Piece<'a> {
-    /// Its offset in the file.
+    /// Offset of the piece in the file.
     pub from: usize,
     pub bytes: &'a [u8],
     pub is_good: bool,

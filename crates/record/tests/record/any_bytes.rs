@@ -1,4 +1,4 @@
-//! No bytes make a parser panic.
+//! Tests that no bytes make a parser panic.
 
 use disklab_record::{Chain, Manifest, Status, outcome};
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! Every changed bit of a record, and every removed line, is detected.
+//! Tests that every changed bit of a record, and every removed line, is detected.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Adds seeds to records, and pools records of different seeds.
+//! Tests seeds that are added to records, and pools of records of different seeds.
 
 use std::fs;
 use std::path::Path;
@@ -97,8 +97,8 @@ fn what_was_made_otherwise_is_not_extended() {
     refused(|now| now.trials[0] = "c+s1".to_owned(), "trials");
 }
 
-/// Once seeds are added, verdicts get a smaller part of alpha, so trials that were not needed may
-/// be needed.
+/// Tests trials that were not needed: once seeds are added, verdicts get a smaller part of alpha,
+/// so that these trials may be needed.
 #[test]
 fn what_was_not_needed_may_be_needed_once_seeds_are_added() {
     let folder = tempdir().expect("a folder");

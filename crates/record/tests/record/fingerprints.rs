@@ -1,4 +1,4 @@
-//! Records compared byte by byte.
+//! Tests comparisons of records, byte by byte.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! A disk that fills up while trials are recorded.
+//! Tests a disk that fills up while trials are recorded.
 //!
 //! There are two ways to make one, neither of which needs root: a limit on the size of files, and a
 //! small tmpfs in namespaces of its own. At the limit the write stops halfway, as on a full disk,
@@ -57,7 +57,7 @@ fn a_disk_without_space() {
     assert_passed(&output);
 }
 
-/// The way to free space again.
+/// The way in which space is freed again.
 enum Full {
     ByLimit(Rlimit),
     ByBallast,

@@ -1,4 +1,4 @@
-//! Adds records of some trials to the record of all trials as they come.
+//! Tests records of some trials that are added, one after the other, to the record of all trials.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -122,7 +122,7 @@ fn a_trial_that_fails_by_itself_cannot_have_a_result() {
         );
     };
     conflict(&failed(&one("own", 0), "a", Some(Fault::Trial)));
-    // The same conflict the other way round.
+    // The conflict is the same the other way round.
     let own = failed(&one("own-b", 1), "b", Some(Fault::Trial));
     assert_eq!(writer.take(&own, &all()).expect("a part"), taken(&["b"], 0));
     conflict(&part(here, "second", &[1], "report"));

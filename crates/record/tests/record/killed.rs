@@ -1,5 +1,5 @@
-//! Kills a writer with `kill -9` at any moment, then resumes: no trial is lost, and none counts
-//! twice.
+//! Tests that no trial is lost, and none counts twice, if a writer is killed with `kill -9` at any
+//! moment and the record is resumed.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Records as other programs see them: on disk, in order and after every kind of accident.
+//! Tests records as other programs see them: on disk, in order and after every kind of accident.
 
 mod any_bytes;
 mod damaged;

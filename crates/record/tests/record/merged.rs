@@ -1,4 +1,4 @@
-//! Merges records of parts of a suite.
+//! Tests merges of records of parts of a suite.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -109,7 +109,7 @@ fn what_is_in_no_part_is_left_out_and_can_follow() {
     assert_eq!(Record::open(&here.join("all")).expect("a record").manifest().trials, NAMES);
 }
 
-/// The two show the noise of the machine of their record.
+/// Tests that a pair of measurements shows the noise of the machine of their record.
 #[test]
 fn second_measurements_stay_beside_the_first_ones() {
     let folder = tempdir().expect("a folder");
@@ -227,7 +227,8 @@ fn a_trial_that_fails_by_itself_cannot_have_a_result_elsewhere() {
             "{error}"
         );
     }
-    // The machine's fault, and older records, which do not contain whose fault it was.
+    // The trial failed by the machine's fault, or the record is an older one that does not say
+    // whose fault it was.
     for (name, fault) in [("full", Some(Fault::Machine)), ("older", None)] {
         let done = merged(&[x.clone(), failed(name, fault)], &here.join(format!("with-{name}")));
         assert_eq!(done.expect("one record").superseded, 1);
@@ -322,7 +323,7 @@ fn what_is_there_is_not_written_over() {
     assert!(matches!(error, MergeError::Store(RecordError::Exists { .. })), "{error}");
 }
 
-/// After `kill -9` at any moment, the whole record exists or none of it.
+/// Tests that after `kill -9` at any moment, the whole record exists or none of it.
 #[test]
 fn a_killed_merge_leaves_none_or_all() {
     let folder = tempdir().expect("a folder");

@@ -1,4 +1,4 @@
-//! Continues a record: trials that run again, refusals, and repairs.
+//! Tests that a record is continued: trials that run again, refusals, and repairs.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -30,7 +30,7 @@ fn resume(folder: &Path, retry: Retry) -> (disklab_record::RecordWriter, Tidied)
     Record::resume(folder, &manifest(&TRIALS), retry).expect("a record to continue")
 }
 
-/// Another try may go well, and no option is needed for it.
+/// Tests that a trial runs again without an option if another try may succeed.
 #[test]
 fn what_failed_by_a_fault_of_the_machine_runs_again() {
     let folder = tempdir().expect("a folder");

@@ -1,4 +1,4 @@
-//! Begins records and adds to them.
+//! Tests that records are begun, and that trials are added to them.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;

@@ -127,7 +127,7 @@ pub fn validities(source: &ReportSource) -> Vec<&'static str> {
     all.into_iter().flat_map(parts).collect()
 }
 
-/// The axes with their values and the programs that ran, as (name, value).
+/// Returns the axes with their values and the programs that ran, as (name, value).
 pub fn facts(source: &ReportSource) -> Vec<(String, String)> {
     let mut facts = Vec::new();
     if source.compared == RECORD || source.baseline.is_some() {

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 
 use disklab_report::{Records, ReportOptions, ReportSource, markdown, page};
 
-/// A record by the first versions (schema 1): 18 trials, one failed, one never begun, traces of
-/// two.
+/// Returns a record by the first versions (schema 1): 18 trials, one failed, one never begun,
+/// traces of two.
 fn old() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/records/old")
 }

@@ -35,7 +35,7 @@ pub fn tools() -> Result<Vec<Fact>> {
     Ok(vec![Fact::new("fio", fio), Fact::new("libc", libc)])
 }
 
-/// The first fio that reports percentiles of each kind of latency.
+/// Version of the first fio that reports percentiles of each kind of latency.
 const OLDEST_FIO: (u32, u32) = (3, 18);
 
 /// Checks fio's version by its first word: `fio-3.33`, `fio-3.41-9-g1234`.
@@ -179,7 +179,8 @@ fn program(name: &str) -> Result<String> {
     Ok(digests)
 }
 
-/// A digest of the names and contents of the shared libraries that the loader gives a program.
+/// Returns a digest of the names and contents of the shared libraries that the loader gives a
+/// program.
 fn libraries(loader: &str, program: &Path) -> io::Result<String> {
     // Nothing in the guest's environment leads the loader elsewhere.
     let mut list = Command::new(loader);

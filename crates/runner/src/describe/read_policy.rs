@@ -114,7 +114,7 @@ mod tests {
 
     use super::*;
 
-    /// A kernel of a package, as Linux 6.12 is built.
+    /// Makes a kernel of a package, as Linux 6.12 is built.
     fn kernel(config: &str) -> (tempfile::TempDir, Kernel) {
         let folder = tempfile::tempdir().unwrap();
         let write =
@@ -136,7 +136,7 @@ mod tests {
         (folder, kernel)
     }
 
-    /// The policies of the trials that a kernel cannot run, and one of the reasons.
+    /// Returns the policies of the trials that a kernel cannot run, and one of the reasons.
     fn left_out(config: &str) -> (Vec<String>, String) {
         let (_folder, kernel) = kernel(config);
         let lab = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab"));

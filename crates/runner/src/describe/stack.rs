@@ -9,7 +9,7 @@ use disklab_protocol::setup::{Mount, Setting};
 use disklab_protocol::snapshots::Tool;
 use std::path::PathBuf;
 
-/// Actions that make the trial's filesystem, or that find and mount it as it was left.
+/// Returns actions that make the trial's filesystem, or that find and mount it as it was left.
 pub fn start(trial: &Trial, make: bool) -> Vec<Action> {
     // The cache is clean while it is made, whatever its mode in the trial.
     let mode = trial.array.cache.as_ref();
@@ -433,7 +433,7 @@ mod tests {
         );
     }
 
-    /// A real machine may have other pools too.
+    /// Tests a real machine that may have other pools too.
     #[test]
     fn a_real_machines_pools_are_of_named_disks_and_of_nobody_elses_name() {
         let mut trial = trial();

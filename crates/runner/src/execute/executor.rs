@@ -48,7 +48,7 @@ pub enum Event<'a> {
     Preparing { array: &'a str },
     /// Another disklab is preparing these disks, and this one waits.
     Waiting { array: &'a str },
-    /// The disks exist; `fresh` if they were not in the cache.
+    /// The disks exist. `fresh` is true if they were not in the cache.
     Prepared { array: &'a str, fresh: bool },
     /// A trial begins.
     Began { trial: &'a Trial },

@@ -81,7 +81,7 @@ fn main() {
     libtest_mimic::run(&arguments, tests).exit();
 }
 
-/// A named test of the usual kind: it fails by panicking.
+/// Makes a named test of the usual kind: it fails by panicking.
 fn test(name: &str, body: fn()) -> Trial {
     Trial::test(name, move || {
         body();

@@ -98,7 +98,7 @@ ioengine = "psync"
 direct = true
 "#;
 
-/// A small array besides the lab's: only a part of its two disks is used.
+/// An array that the lab lacks: only a small part of its two disks is used.
 const SMALL: &str = "summary = \"s\"\njoin = \"JOIN\"\npart = \"400 MiB\"\n\
                      devices = [\"constant-50us\", \"constant-50us\"]\nspares = \
                      [\"constant-50us\"]\n";
@@ -255,7 +255,8 @@ fn a_phase_that_fails() {
     assert!(outcome.reason.unwrap().contains("nothing: No such file or directory"));
 }
 
-/// fio would make the file anew, and read data that nobody wrote.
+/// Tests files that an earlier phase removed or truncated: fio would make them anew, and read data
+/// that nobody wrote.
 fn a_file_that_was_taken() {
     let job = "ioengine = \"psync\"\nbs = \"64k\"\nfile = \"a\"\nfilesize = \"4 MiB\"\n";
     let reader = "[phase.reader]\nfilesize = \"4 MiB\"\nrw = \"randread\"\nbs = \"4k\"\nioengine \
@@ -333,7 +334,7 @@ fn system_calls_take_time() {
     );
 }
 
-/// By default, fio takes the processor's counter for its clock.
+/// Tests that fio keeps its rate. By default, fio takes the processor's counter for its clock.
 fn fio_keeps_its_rate() {
     let fio = |name: &str, more: &str| {
         format!(

@@ -97,7 +97,7 @@ fn sysfs_takes_policies_and_nothing_else() {
 /// A single policy is active, ours or the kernel's, and sysfs shows the kernel's own policies as
 /// its code does.
 fn both_kinds_take_turns(kernel: &Kernel) {
-    // As it is set, and as it is shown then.
+    // The texts are the policy as it is set, and as it is shown then.
     let mut turns = vec![
         ("round-robin:4k", "round-robin:4096"),
         ("disklab-queue", "disklab-queue:all,ties=first"),

@@ -1,4 +1,4 @@
-//! Disks that tests make, and that are removed with them.
+//! Makes disks for tests, and removes them at their end.
 
 use std::fs;
 use std::path::{Path, PathBuf};

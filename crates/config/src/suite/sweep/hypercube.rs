@@ -79,7 +79,7 @@ pub fn latin_hypercube(ranges: &[(&str, Range)], samples: u32, seed: Seed) -> Ve
     (0..samples).map(|sample| ranges.iter().map(value(sample)).collect()).collect()
 }
 
-/// Returns how far along a parameter's range a sample is, from 0 to 1: at a random place in a part
+/// Returns the position of a sample in a parameter's range, from 0 to 1: a random place in a part
 /// that no other sample has.
 fn way(seed: Seed, sample: u32, samples: u32) -> f64 {
     let drawn = |what: &str, number: u32| seed.derive(what).derive(&number.to_string()).0;

@@ -95,7 +95,7 @@ impl<'a> Counting<'a> {
         }
     }
 
-    /// Time in ns since the watch began.
+    /// Returns the time in ns since the watch began.
     fn time(&self, at: u64) -> u64 {
         at.saturating_sub(self.watched.began_ns)
     }
