@@ -37,7 +37,7 @@ WRITES = SUITE.replace("seeds = 12", f"seeds = {SEEDS}").replace("20ms", "500ms"
 
 @contextlib.contextmanager
 def occupied_until_a_remark(nodes: Nodes, node: Any) -> Iterator[None]:
-    """Keeps a node busy until the sweep prints a remark, so that the sweep begins on other nodes."""
+    """Keeps a node busy until the sweep prints a remark, so that it begins on other nodes."""
     with nodes.occupied(node) as let_go:
         remark = Progress.remark
 

@@ -1,4 +1,4 @@
-"""Tests that the wheel is complete: one line runs the suite of `make demo` in a bare environment."""
+"""Tests the wheel: one line runs the suite of `make demo` in a bare environment."""
 
 from __future__ import annotations
 

@@ -73,8 +73,8 @@ pub struct MergedRecord<'a> {
     pub goes_on: bool,
     /// The limits of the numbers.
     pub validity: &'static str,
-    /// For real disks: the noise of the machine, and changes of its level, as sentences without
-    /// their full stops.
+    /// The noise of the machine, and changes of its level, as sentences without their full stops.
+    /// Empty unless the disks are real.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub machine: Vec<String>,
     pub groups: Vec<CellGroup<'a>>,

@@ -1,4 +1,4 @@
-"""Divides trials into batches. The trials of a batch begin on the same disks and run on one node."""
+"""Divides trials into batches, whose trials begin on the same disks and run on one node."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ class Cluster:
         yield batch, answer
 
     def _broken(self, batch: Batch, error: RayTaskError) -> None:
-        """Handles a batch that a node could not begin, for instance because it has another Python."""
+        """Handles a batch that a node could not begin, for example with another Python."""
         # Ray replaces the node's exception by its own, which has the address in its text only.
         told = ADDRESS.search(str(error))
         address = told[1] if told else "an address that Ray does not tell"

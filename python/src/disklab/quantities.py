@@ -1,4 +1,4 @@
-"""Converts the values of an axis to numbers: times in ns, sizes in bytes, rates in bytes a second."""
+"""Converts values of an axis to numbers: times in ns, sizes in bytes, rates in bytes a second."""
 
 from __future__ import annotations
 

@@ -42,8 +42,8 @@ pub struct WatchAccount {
     /// Counters of the disks at the beginning and at the end.
     pub before: Vec<Stat>,
     pub after: Vec<Stat>,
-    /// For each partition: the activity on its whole disk outside of all watched partitions. Zeroes
-    /// for whole disks.
+    /// The activity on each partition's whole disk outside of all watched partitions. Zeroes for
+    /// whole disks.
     pub beside: Vec<Stat>,
     pub trace: WatchTrace,
 }

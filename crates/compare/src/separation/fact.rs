@@ -12,8 +12,8 @@ pub(super) const FEWEST: usize = 2;
 pub struct Side<'a> {
     pub name: &'a str,
     pub samples: &'a [&'a Sample],
-    /// For each trial whose closing record has it: the mean queueing time of a request before its
-    /// disk began to serve it, over all disks' requests, in ns.
+    /// The mean queueing time of a request before its disk began to serve it, over all disks'
+    /// requests, in ns: one value for each trial whose closing record has it.
     pub queued: &'a [f64],
 }
 

@@ -20,7 +20,7 @@ pub struct JudgedCells {
     pub head: String,
     /// Name of the number.
     pub metric: String,
-    /// For each compared cell, the number that its change is computed from.
+    /// The number from which the change of each compared cell is computed.
     pub numbers: Vec<Option<String>>,
     pub verdicts: Vec<String>,
 }

@@ -13,7 +13,7 @@ use crate::record::Record;
 /// The manifest of all records, and the places of their trials in the suite.
 pub(super) struct Agreed {
     pub manifest: Manifest,
-    /// For each record, the places of its trials, in their order.
+    /// The places of each record's trials, in their order.
     pub places: Vec<Vec<usize>>,
 }
 

@@ -16,8 +16,7 @@ use crate::record::Record;
 /// The field of a conflict between a result and a failure that would occur everywhere.
 pub(crate) const STATUS: &str = "`status` in trials.jsonl";
 
-/// For each trial that has run, in the order of the suite: the index of its record, and the
-/// outcome.
+/// The index of the record and the outcome, for each trial that has run, in the order of the suite.
 pub(super) type Outcomes<'a> = Vec<Option<(usize, &'a Outcome)>>;
 
 pub(super) struct Chosen<'a> {
