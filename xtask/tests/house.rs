@@ -1,6 +1,6 @@
 //! Tests the rules that no compiler checks: the map of crates in docs/ARCHITECTURE.md agrees with
-//! the manifests, lines are at most 100 columns wide, a name has one meaning, and files from others
-//! are opened with care.
+//! the manifests, lines are at most 100 columns wide, comments begin with a sentence, a name has
+//! one meaning, and files from others are opened with care.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,6 +10,12 @@ use std::process::Command;
 const COLUMNS: usize = 100;
 /// Largest number of files that may define types with the same name.
 const MEANINGS: usize = 3;
+/// Beginnings of doc comments and docstrings that are no sentence, because the subject is missing.
+const FRAGMENTS: [&str; 28] = [
+    "And ", "As ", "But ", "By ", "From ", "How ", "In bytes", "In ns", "It ", "Its ", "None ",
+    "Not ", "Nothing ", "Of ", "Or ", "So ", "Such ", "That ", "Their ", "They ", "Those ",
+    "Twice ", "What ", "Where ", "Which ", "Who ", "Whose ", "Why ",
+];
 /// The rows of the map stand between these two lines of docs/ARCHITECTURE.md.
 const BEGIN: &str = "<!-- map of crates: written by `cargo test -p xtask` -->";
 const END: &str = "<!-- end of the map -->";
@@ -158,9 +164,6 @@ fn lines_are_at_most_100_columns_wide() {
             Path::new(path).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
         let code = ["rs", "c", "h", "js", "py"].contains(&ending);
         let prose = ending == "md";
-        // A string in a file of the lab cannot be wrapped, but a line with a comment can.
-        let is_lab = path.starts_with("lab/") && ending == "toml";
-        let has_comments = is_lab && !text.starts_with("# Written from ");
         // A fence in a page of results or a guide holds a program's output.
         let printed = ["docs/results", "docs/guides"].iter().any(|folder| path.starts_with(folder));
         let mut in_fence = false;
@@ -168,14 +171,45 @@ fn lines_are_at_most_100_columns_wide() {
             in_fence ^= line.starts_with("```");
             // Links and the rows of tables cannot be wrapped.
             let is_whole = line.contains("://") || line.trim_start().starts_with('|');
-            let is_checked = code || prose || has_comments && line.contains('#');
-            let is_wide = is_checked && line.chars().count() > COLUMNS;
-            is_wide && !is_whole && !(printed && in_fence)
+            line.chars().count() > COLUMNS && !is_whole && !(printed && in_fence)
         });
-        lines.map(|(number, _)| format!("{path}:{}", number + 1)).collect()
+        let found = lines.map(|(number, _)| format!("{path}:{}", number + 1));
+        if code || prose { found.collect() } else { Vec::new() }
     };
     let found: Vec<String> = tracked().iter().flat_map(|(path, text)| wide(path, text)).collect();
     assert_none(&found, "lines over 100 columns");
+}
+
+/// Returns the first lines of a file's doc comments or docstrings, each with its number.
+fn openings<'t>(path: &str, text: &'t str) -> Vec<(usize, &'t str)> {
+    let ending = Path::new(path).extension().and_then(|ending| ending.to_str());
+    let marks: &[&str] = match ending {
+        Some("rs") => &["///", "//!"],
+        Some("py") => &["\"\"\""],
+        _ => &[],
+    };
+    let lines = || text.lines().map(str::trim_start);
+    let pairs = std::iter::once("").chain(lines()).zip(lines()).enumerate();
+    let opening = |(index, (before, line)): (usize, (&str, &'t str))| {
+        marks.iter().find_map(|mark| {
+            let words = line.strip_prefix(mark)?.trim_start();
+            (!before.starts_with(mark)).then_some((index + 1, words))
+        })
+    };
+    pairs.filter_map(opening).collect()
+}
+
+#[test]
+fn comments_begin_with_a_sentence() {
+    let mut found = Vec::new();
+    for (path, text) in tracked() {
+        for (number, words) in openings(&path, &text) {
+            if FRAGMENTS.iter().any(|fragment| words.starts_with(fragment)) {
+                found.push(format!("{path}:{number}: {words}"));
+            }
+        }
+    }
+    assert_none(&found, "doc comments and docstrings that begin with a fragment");
 }
 
 /// Imports of a crate's modules, by the module's path, with whether they are exported. The root is

@@ -34,7 +34,7 @@ pub struct Calibrated {
 pub struct ModelChanges {
     /// Number of requests from which the changes were estimated.
     pub requests: usize,
-    /// How far the drive reads ahead, in sectors, if that differs from the files.
+    /// Number of sectors that the drive reads ahead, if that differs from the files.
     pub look_ahead: Option<u64>,
     /// Whether the drive reads ahead only behind sequential reads.
     pub only_in_sequence: bool,

@@ -46,7 +46,7 @@ pub struct DetailedCache {
     pub reads_on_arrival: bool,
 }
 
-/// How far the drive reads ahead after a read, while no other command waits.
+/// The amount that the drive reads ahead after a read, while no other command waits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LookAhead {
     /// The most sectors that the drive reads ahead; 0 for none.

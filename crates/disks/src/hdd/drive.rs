@@ -31,7 +31,7 @@ pub(crate) struct HddDisk {
     /// Commands that need the medium.
     pub(super) queue: CommandQueue,
     pub(super) segments: ReadCache,
-    /// How far the drive reads ahead, in sectors.
+    /// Number of sectors that the drive reads ahead.
     pub(super) look_ahead: u64,
     write_cache: bool,
     pub(super) buffer: WriteBuffer,
