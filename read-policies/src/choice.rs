@@ -24,7 +24,7 @@ impl Choice {
             return None;
         }
         let mut choice = raw::Choice { policy: ptr::null(), values: [0; PARAMETERS_MAX] };
-        // SAFETY: so many bytes are there to be read, and a choice to be written.
+        // SAFETY: `length` bytes can be read, and a choice can be written.
         let refused = unsafe {
             let text = text.as_ptr().cast();
             raw::disklab_read_choice_parse(text, length, block_bits, &raw mut choice)

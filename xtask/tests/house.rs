@@ -10,7 +10,8 @@ use std::process::Command;
 const COLUMNS: usize = 100;
 /// Largest number of files that may define types with the same name.
 const MEANINGS: usize = 3;
-/// Beginnings of doc comments and docstrings that are no sentence, because the subject is missing.
+/// Beginnings of doc comments and docstrings that are not sentences, because the subject is
+/// missing.
 const FRAGMENTS: [&str; 28] = [
     "And ", "As ", "But ", "By ", "From ", "How ", "In bytes", "In ns", "It ", "Its ", "None ",
     "Not ", "Nothing ", "Of ", "Or ", "So ", "Such ", "That ", "Their ", "They ", "Those ",

@@ -81,7 +81,7 @@ impl Error {
     }
 }
 
-/// The journal of a run that goes on.
+/// The journal of a run that has not ended.
 #[derive(Debug)]
 pub struct Journal {
     file: File,

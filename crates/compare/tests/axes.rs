@@ -209,7 +209,7 @@ fn an_axis_that_repeats_another_moves_with_it() {
             rows.iter().map(|(cell, level)| (&cell[..], *level)).collect();
         import(&here.path().join(name), &rows)
     };
-    // The file and the engine are no axes, and bs follows from the workload.
+    // The file and the engine are not axes, and bs follows from the workload.
     let (compared, all) = pairs(&[imported("first", 0)], &[]).expect("pairs");
     assert_eq!(compared, "policy");
     let cells: Vec<[&str; 3]> = all.iter().map(|pair| [&*pair[0], &*pair[1], &*pair[2]]).collect();

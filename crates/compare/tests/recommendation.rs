@@ -21,7 +21,7 @@ fn outcome(seed: usize, value: f64) -> Outcome {
     }
 }
 
-/// Values of each candidate in each cell, seed by seed; an empty list is no result.
+/// Values of each candidate in each cell, seed by seed; an empty list is not a result.
 type Values<'v> = [(&'v str, Vec<Vec<f64>>)];
 
 fn recommended(values: &Values, weights: &[Weight]) -> Option<Recommendation> {

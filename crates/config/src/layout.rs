@@ -199,8 +199,8 @@ impl Layout {
             // Inodes take a 64th, the journal 1 GiB at most. The blocks reserved for root count as
             // free, because fio runs as root.
             Some(Filesystem::Ext4 | Filesystem::Xfs) => Bytes::mib(64),
-            // Each disk loses its labels and the space that is no whole metaslab. Of the pool, ZFS
-            // keeps a 32nd, or at least 128 MiB, that nobody may write to.
+            // Each disk loses its labels and the space that is not a whole metaslab. Of the pool,
+            // ZFS keeps a 32nd, or at least 128 MiB, that nobody may write to.
             Some(Filesystem::Zfs) => Bytes::mib(64).max(usable / 32) + Bytes::mib(128),
         };
         usable.saturating_sub(kept).min(usable / 10 * 9)

@@ -50,7 +50,7 @@ struct Audited {
     cell: BTreeMap<String, String>,
     #[serde(skip)]
     values: Vec<(String, String)>,
-    /// The reason why the row has no result at all. A missing result is no contradiction.
+    /// The reason why the row has no result at all. A missing result is not a contradiction.
     without_result: Option<String>,
     doubts: Vec<Doubt>,
 }

@@ -56,7 +56,7 @@ pub enum Failure {
     Diagnostics(Diagnostics),
     /// Standard output, or the file in its place, cannot be written.
     Output(io::Error),
-    /// The reader of standard output closed it. This is no error.
+    /// The reader of standard output closed it. This is not an error.
     NobodyReads,
 }
 

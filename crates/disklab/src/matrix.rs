@@ -105,7 +105,8 @@ fn drive_of(root: &Path, file: &Path) -> String {
     whole.file_name().map_or_else(|| "drive".to_owned(), |name| name.to_string_lossy().into())
 }
 
-/// Reads the points of a file. None means that it is no matrix, which is an error only if `must`.
+/// Reads the points of a file. None means that it is not a matrix, which is an error only if
+/// `must`.
 fn points_of(path: &Path, must: bool) -> Result<Option<Vec<MatrixPoint>>, String> {
     let shown = path.display();
     let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());

@@ -232,7 +232,7 @@ impl Question {
         }
         let devices = self.trials.iter().flat_map(|trial| &trial.devices);
         let mut ends = RangeEnd::axis_values(devices);
-        // A value that the suite sets on all disks is no estimate.
+        // A value that the suite sets on all disks is not an estimate.
         ends.retain(|end| match RangeEnd::parse(end) {
             Ok(Some(end)) => !axes.contains(&format!("device.{}", end.key)),
             _ => true,

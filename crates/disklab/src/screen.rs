@@ -171,7 +171,7 @@ impl Screen {
         }
     }
 
-    /// Prints a line on standard error that is no error.
+    /// Prints a line on standard error that is not an error.
     #[expect(clippy::unused_self, reason = "whoever prints does it by leave of the screen")]
     pub fn remark(&self, message: &str) {
         let _ = writeln!(io::stderr(), "{}", visible(message));

@@ -38,8 +38,8 @@ impl UndoneChanges {
     }
 }
 
-/// Undoes the changes of runs that are gone, or with `dry` only lists them. Messages say what is
-/// waited for.
+/// Undoes the changes of runs that are gone, or with `dry` only lists them. Messages give the
+/// reason of a wait.
 pub fn left_by_killed_runs(dry: bool, screen: &Screen) -> Result<UndoneChanges, Failure> {
     let folder = journal::folder().map_err(Failure::cannot)?;
     let mut found = UndoneChanges::default();

@@ -183,7 +183,7 @@ fn check(meta: &fs::Metadata, kind: &FileKind) -> io::Result<()> {
     if meta.len() > kind.most { Err(too_large(meta.len(), kind)) } else { Ok(()) }
 }
 
-/// Names the type of a file that is no regular one.
+/// Names the type of a file that is not a regular one.
 fn what_else(kind: fs::FileType) -> Option<&'static str> {
     Some(match kind {
         kind if kind.is_file() => return None,

@@ -207,7 +207,7 @@ pub fn copy(source: &File, target: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the first part of a file from `from` on that is no hole.
+/// Returns the first part of a file from `from` on that is not a hole.
 fn next_extent(file: &File, from: u64) -> io::Result<Option<Range<u64>>> {
     match seek(file, SeekFrom::Data(from)) {
         Ok(start) => Ok(Some(start..seek(file, SeekFrom::Hole(start))?)),

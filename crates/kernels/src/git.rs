@@ -39,7 +39,7 @@ impl Revision {
     /// at `path`.
     pub fn find(path: &Path, name: &str) -> Result<Self> {
         let path = path.canonicalize().map_err(Error::io("find the git repository", path))?;
-        // git also accepts a folder within a repository, which is no repository itself.
+        // git also accepts a folder within a repository, which is not a repository itself.
         let own = answer(&path, &["rev-parse", "--show-prefix"])?.filter(String::is_empty);
         if own.is_none() {
             return Err(Error::NotARepository { path });
@@ -70,7 +70,8 @@ impl Revision {
             .is_some())
     }
 
-    /// Returns the version of the kernel by its Makefile, or an error if the revision is no kernel.
+    /// Returns the version of the kernel by its Makefile, or an error if the revision is not a
+    /// kernel.
     pub fn version(&self) -> Result<Version> {
         let read = |why| {
             let why = format!("of {}, {why}", Self::short(&self.commit));

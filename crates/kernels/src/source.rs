@@ -91,7 +91,7 @@ pub(crate) fn is_there(path: &Path) -> bool {
     path.exists() || revision_of(path).is_some()
 }
 
-/// Splits `FOLDER@REV`. Both parts may contain an `@` (`HEAD@{1}`): an existing path is no
+/// Splits `FOLDER@REV`. Both parts may contain an `@` (`HEAD@{1}`): an existing path is not a
 /// revision, and otherwise the shortest existing folder is meant.
 fn revision_of(path: &Path) -> Option<(PathBuf, String)> {
     let text = path.to_str().filter(|_| path.symlink_metadata().is_err())?;

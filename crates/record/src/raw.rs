@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::error::RecordError;
 
-/// Copies all files and folders; links and other entries are no raw output. The folder `to` must
+/// Copies all files and folders; links and other entries are not raw output. The folder `to` must
 /// exist.
 pub fn copy_contents(from: &Path, to: &Path) -> Result<(), RecordError> {
     for entry in fs::read_dir(from).map_err(RecordError::io("read", from))? {

@@ -169,7 +169,7 @@ impl Record {
 
 /// Takes the lock of a record, and reads the manifest, which nobody else changes then.
 pub(crate) fn locked(folder: &Path) -> Result<(Manifest, Lock), RecordError> {
-    // A folder that is no record gets no lock.
+    // A folder that is not a record gets no lock.
     record::read_manifest(folder)?;
     let lock = Lock::take(folder)?;
     Ok((record::read_manifest(folder)?, lock))

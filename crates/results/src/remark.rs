@@ -142,7 +142,7 @@ pub enum Remark {
     #[error("fio wrote {fio_bytes} bytes past the page cache, the disks only {disks_bytes}")]
     WrittenElsewhere { fio_bytes: u64, disks_bytes: u64 },
     /// The time from the first to the last request that fio measured is much longer than each of
-    /// its jobs was to measure. So the jobs measured at different times, and their sum is no
+    /// its jobs was to measure. So the jobs measured at different times, and their sum is not a
     /// throughput.
     #[error(
         "fio's jobs measured {asked} each, but at different times, {phase} in all: their sum is no \
@@ -249,7 +249,7 @@ pub enum Remark {
 }
 
 impl Remark {
-    /// Returns whether the sample is no result at all because the trial failed.
+    /// Returns whether the sample is not a result at all because the trial failed.
     pub fn voids(&self) -> bool {
         matches!(self, Self::FioError { .. } | Self::NoRequests | Self::NoMeasuredPhase)
     }

@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::error::{at_least, finite};
 
-/// Smallest number of samples of a segment, because a single odd sample is no new level.
+/// Smallest number of samples of a segment, because a single odd sample is not a new level.
 const SHORTEST: usize = 2;
 
 /// Returns the indices at which a new level begins, in rising order. Of all ways to cut `series`

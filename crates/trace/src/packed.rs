@@ -31,7 +31,7 @@ pub fn pack(folder: &Path) -> io::Result<()> {
         encoder.finish()
     });
     if let Err(error) = written {
-        // An incomplete packed file is no trace; the plain one still exists.
+        // An incomplete packed file is not a trace; the plain one still exists.
         let _ = fs::remove_file(&packed);
         return Err(error);
     }

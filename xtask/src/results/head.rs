@@ -112,7 +112,7 @@ pub fn conditions(kind: &Kind, records: &[Record], merged: &Merged) -> String {
 }
 
 /// Lists the programs and files in which two records differ. A program that one of them did not use
-/// is no difference.
+/// is not a difference.
 fn differences<'a>(one: &'a Manifest, other: &'a Manifest) -> Vec<&'a str> {
     let keys = |manifest: &'a Manifest| manifest.kernels.iter().map(|kernel| &kernel.key);
     let kernels = (!keys(one).eq(keys(other))).then_some("kernel");

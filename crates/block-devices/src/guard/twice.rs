@@ -51,7 +51,7 @@ fn is_same(one: &Metadata, other: &Metadata) -> bool {
     }
 }
 
-/// Checks that a device is not mounted, has no partitions, and is no part of another device.
+/// Checks that a device is not mounted, has no partitions, and is not a part of another device.
 fn device_is_free(number: (u32, u32), metadata: &Metadata, mountinfo: &str) -> Result<(), Why> {
     let (name, sysfs) = (format!("{}:{}", number.0, number.1), SysfsBlock::find(number));
     if let Some(place) = mounts::of_device(mountinfo, &name, |source| {

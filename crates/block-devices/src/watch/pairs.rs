@@ -119,7 +119,7 @@ impl<T: Copy> Pairs<T> {
     }
 
     fn completed(&mut self, key: Key, event: &BlockEvent) -> Option<Open<T>> {
-        // This ends a flush that came with another operation, or alone, but is no request of its
+        // This ends a flush that came with another operation, or alone, but is not a request of its
         // own.
         if event.sectors == 0 && event.op != Op::Flush {
             return None;

@@ -195,7 +195,7 @@ fn split_axes(cells: &[&RankedCell]) -> Vec<String> {
     let place = |axis: &String| SPLIT_FIRST.iter().position(|first| first == axis);
     axes.sort_by_key(|axis| place(axis).unwrap_or(SPLIT_FIRST.len()));
     let named = axes.iter().filter(|axis| place(axis).is_some()).count();
-    // Deeper nested parts are no useful answer.
+    // Deeper nested parts are not a useful answer.
     axes.truncate(named.max(1));
     axes
 }

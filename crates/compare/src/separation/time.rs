@@ -37,7 +37,7 @@ pub fn time(times: &Times, sides: Sides) -> Option<String> {
             }
         })
     };
-    // A smaller part of a longer time is no cause of it.
+    // A smaller part of a longer time is not a cause of it.
     let longer = |fact: &Fact| Some(fact.treatment?.median > fact.baseline?.median);
     let contrary = service.apart && longer(service) != longer(latency);
     let waits = part(waiting, "wait").or_else(|| part(queued, "time in the disk's queue"));

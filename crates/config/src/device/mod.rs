@@ -59,8 +59,8 @@ pub struct Device {
     /// The device that the file names as `like`, and the keys that were taken from there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inherited: Option<Inheritance>,
-    /// The time of the machine in which the drive was measured, which is no part of the model. Only
-    /// a comparison with those measurements adds it; a trial has the `[host]` of its array.
+    /// The time of the machine in which the drive was measured, which is not a part of the model.
+    /// Only a comparison with those measurements adds it; a trial has the `[host]` of its array.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<HostTime>,
 }

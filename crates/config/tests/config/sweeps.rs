@@ -398,7 +398,7 @@ fn estimates_are_set_to_the_ends_of_their_ranges() {
         ("queue_error-high", Nanos::from_secs(1)),
     ];
     assert_eq!(limits, expected.map(|(value, limit)| (value.to_owned(), limit)));
-    // A value that the suite itself sets is no estimate.
+    // A value that the suite itself sets is not an estimate.
     let set = trials("\"device.queue_patience\" = [\"2 s\"]\nestimated = [\"queue_patience-low\"]");
     assert!(set.iter().all(|trial| matches!(&trial.devices[0].model,
         Model::Hdd(hdd) if hdd.queue_patience == Nanos::from_secs(2))));

@@ -26,7 +26,7 @@ pub struct Entry {
     pub word: String,
 }
 
-/// Finds the named records. The name of a suite stands for all of its records.
+/// Finds the named records. The name of a suite selects all of its records.
 pub fn find(targets: &[String], by: Order, screen: &Screen) -> Result<Vec<Entry>, Failure> {
     let mut all = Vec::new();
     for target in targets {

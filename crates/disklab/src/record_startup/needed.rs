@@ -159,7 +159,7 @@ impl Needed {
             return Some(number);
         }
         let number = u32::try_from(self.entries.len()).ok()?;
-        // Some paths are no text, or would be parsed as several entries.
+        // Some paths are not valid text, or would be parsed as several entries.
         let text = path.to_str().filter(|text| !text.contains('\n') && !text.contains(" -> "))?;
         self.entries.push(StartupEntry { path: text.to_owned(), kind });
         self.numbers.insert(path.to_owned(), number);

@@ -238,7 +238,7 @@ fn inputs(home: &Home, question: &Question, by: &By) -> Result<Vec<Fact>, Failur
     let mut files = BTreeSet::new();
     let real = matches!(by, By::Host(_));
     for trial in &question.trials {
-        // A mounted filesystem is no array of the lab.
+        // A mounted filesystem is not an array of the lab.
         files.extend(
             Some(("arrays", trial.array.name.as_str()))
                 .filter(|(_, name)| home.lab.arrays.contains_key(*name)),

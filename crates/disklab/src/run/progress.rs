@@ -97,7 +97,7 @@ struct TrialWork {
 #[derive(Debug)]
 struct RunningTrial {
     work: TrialWork,
-    /// The guest's clock at the begin of the measurement. The time before that is no part of the
+    /// The guest's clock at the begin of the measurement. The time before that is not a part of the
     /// work.
     begun: Option<Nanos>,
     /// Virtual time of the trial that has passed.

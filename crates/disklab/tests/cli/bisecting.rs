@@ -119,7 +119,7 @@ fn mistakes_are_told_with_what_to_do_before_anything_is_built() {
     assert!(!here.path().join("records").exists());
 }
 
-/// Makes a home whose guest-kernel inserts nothing, since these trees are no kernels.
+/// Makes a home whose guest-kernel inserts nothing, since these trees are not kernels.
 fn home(here: &Path) {
     let home = here.join("home");
     fs::create_dir_all(home.join("guest-kernel/btrfs")).expect("a folder");

@@ -98,7 +98,7 @@ fn killed(arguments: &str, different: &str, least: u32) {
     run_in_guest(folder, disks, &words.map(str::to_owned));
 }
 
-/// Runs inside a guest, for the tests above. It is no test of its own.
+/// Runs inside a guest, for the tests above. It is not a test of its own.
 #[test]
 #[ignore = "for a guest"]
 fn inside_the_guest() {

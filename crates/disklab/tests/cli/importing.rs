@@ -76,7 +76,7 @@ fn repeats_of_others_are_compared() {
         fs::read(&found).expect("kept"),
         fs::read(here.path().join("results/bfq/rand-1.json")).expect("there")
     );
-    // A constant axis is no column, and imported results cannot be run.
+    // A constant axis is not a column, and imported results cannot be run.
     let shown = run(here.path(), &["show", "./theirs"]).out;
     assert!(shown.contains("scheduler ") && !shown.contains("iodepth"), "{shown}");
     let resumed = refused(run(here.path(), &["run", "--resume", "./theirs"]));

@@ -82,7 +82,7 @@ fn without_its_tools_a_run_says_which_is_missing_and_makes_nothing() {
     let none = here.join("none");
     fs::write(&none, "").expect("a file");
     for (number, missing) in ["fio", "mkfs.btrfs", "blkid", "wipefs"].into_iter().enumerate() {
-        // Where the run looks for its programs, a file that is no program is in their place.
+        // Where the run looks for its programs, a file that is not a program is in their place.
         let hide = "for folder in /usr/local/sbin /usr/local/bin /usr/sbin /usr/bin; do \
                     if test -e $folder/$2; then mount --bind $1 $folder/$2; fi; done; \
                     shift 2; exec \"$@\"";

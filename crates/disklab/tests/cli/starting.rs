@@ -196,7 +196,7 @@ fn what_goes_on_and_what_opens_much_is_recorded() {
         beside.err
     );
 
-    // The folder is not in /tmp, which is no disk.
+    // The folder is not in /tmp, which is not a disk.
     let many = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
     for number in 0..10_000 {
         fs::write(many.path().join(number.to_string()), "1").expect("a file");

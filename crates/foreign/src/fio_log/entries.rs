@@ -53,7 +53,7 @@ pub struct FioLog {
 }
 
 impl FioLog {
-    /// Parses a log. The error is the number of the first line that is no line of a log.
+    /// Parses a log. The error is the number of the first line that is not a line of a log.
     pub fn parse(bytes: &[u8]) -> Result<Self, usize> {
         let mut entries = Vec::new();
         for (index, line) in bytes.split(|&byte| byte == b'\n').enumerate() {

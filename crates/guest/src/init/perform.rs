@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// A kind of action.
 pub trait Perform {
-    /// Returns command lines for people. Lines that are no commands begin with `#`.
+    /// Returns command lines for people. Lines that are not commands begin with `#`.
     fn lines(&self, _site: &dyn Site) -> Vec<String> {
         Vec::new()
     }

@@ -39,7 +39,7 @@ impl Perform for Setting {
             kernel_value::write(&file, self)
         });
         let says = set.inspect_err(|_| {
-            // This is no failure: the kernel lacks the setting, and there is nothing to measure.
+            // This is not a failure: the kernel lacks the setting, and there is nothing to measure.
             if let Some(has) = session.environment.lacks(self) {
                 let (path, value) = (path.clone(), value.clone());
                 session.steps.say(&Step::Lacking { path, value, has });

@@ -30,7 +30,7 @@ const LOG: &str = "log";
 /// File with the newest of the records that replace each other.
 const CURRENT: &str = "current";
 const NEXT: &str = "next";
-/// Size of a record. It is no multiple of a block, so that an append changes an existing block.
+/// Size of a record. It is not a multiple of a block, so that an append changes an existing block.
 const RECORD: usize = 1000;
 /// Pause between two records, so that the disks are mostly the workload's.
 const PAUSE: Duration = Duration::from_millis(2);

@@ -282,8 +282,8 @@ fn what_was_made_otherwise_is_refused() {
         other_key.contains("trial 1 of the suite: a (0000000000000000) in the first, a (ffff"),
         "{other_key}"
     );
-    // A file or tool that only one of them needed is no difference, nor is a program that one
-    // machine lacks.
+    // A file or tool that only one of them needed is not a difference, and neither is a program
+    // that one machine lacks.
     let mut manifest = part(&[1]);
     manifest.inputs.push(Fact::new("lab/devices/other.toml", "5".repeat(64)));
     manifest.tools[0].value = NOT_THERE.to_owned();

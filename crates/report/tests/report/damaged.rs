@@ -116,7 +116,7 @@ fn no_line_yet() {
     markdown(record.path());
 }
 
-/// A trial that has not run yet is no failure, and the page says that more trials will come.
+/// A trial that has not run yet is not a failure, and the page says that more trials will come.
 #[test]
 fn a_run_that_goes_on() {
     let record = copy();

@@ -130,7 +130,7 @@ fn a_picture_stands_alone() {
         svg.contains(">IOPS: ssd-raid10, background none, randread-4k-qd1, jobs 1</title>"),
         "{svg}"
     );
-    // A failure is an X with its reason; a trial that has not run is no failure.
+    // A failure is an X with its reason; a trial that has not run is not a failure.
     assert!(svg.contains("no request ended for 60 s") && !svg.contains("not run"), "{svg}");
 }
 

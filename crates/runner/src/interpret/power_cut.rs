@@ -36,8 +36,8 @@ pub fn results(
         ));
     }
     let unflushed = cuts.iter().map(|cut| cut.lost).max().unwrap_or_default();
-    // Blocks that the disks lost are no merit of the filesystem. They show that there was something
-    // to lose.
+    // Blocks that the disks lost are not a merit of the filesystem. They show that there was
+    // something to lose.
     let unflushed = Measure { better: Better::Lower, ..Measure::rate(unflushed as f64, "blocks") };
     let survived = Measure {
         least: Some(HALF),

@@ -74,7 +74,7 @@ fn a_controller_limits_four_disks() {
     // The rate is in MB/s. The disks' own links would give 320; the page reports 200.
     let striped = rate("sata-4-raid0");
     assert!((185.0..=200.0).contains(&striped), "raid0 reads {striped} MB/s");
-    // One disk at a time serves one reader, and a disk gives 80, so that the controller is no
+    // One disk at a time serves one reader, and a disk gives 80, so that the controller is not a
     // limit.
     let mirrored = rate("sata-4-raid1");
     assert!((50.0..=85.0).contains(&mirrored), "raid1 reads {mirrored} MB/s");

@@ -148,7 +148,7 @@ fn phases_take_their_time() {
         assert_eq!(outcome.status, Status::Ok, "{id}: {:?}", outcome.reason);
         let time = |phase: &str| measure(outcome, &format!("{phase} time")) / 1e9;
         let bytes = |phase: &str| measure(outcome, &format!("{phase} bandwidth")) * time(phase);
-        // The size is no multiple of a request: 62 MiB are written and read.
+        // The size is not a multiple of a request: 62 MiB are written and read.
         let create = f64::from(62 << 20);
         assert!((bytes("create") - create).abs() < 1.0, "{id}: {}", bytes("create"));
         assert!((bytes("in-turn") - f64::from(16 << 20)).abs() < 1.0, "{id}: {}", bytes("in-turn"));

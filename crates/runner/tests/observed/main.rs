@@ -368,7 +368,7 @@ fn an_instance_is_nobody_elses_and_can_be_removed() {
 }
 
 /// Runs in the process that `an_instance_is_nobody_elses_and_can_be_removed` starts and kills. It
-/// is no test of its own.
+/// is not a test of its own.
 #[test]
 #[ignore = "a child of another test"]
 fn child_that_is_killed() {

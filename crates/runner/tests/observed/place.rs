@@ -90,7 +90,7 @@ pub fn loops(count: usize, mib: u64) -> Option<Vec<TestDisk>> {
 }
 
 fn attach(mib: u64) -> Option<TestDisk> {
-    // The image is beside the build's output: a tmpfs is no disk, and has little room.
+    // The image is beside the build's output: a tmpfs is not a disk, and has little room.
     let image =
         tempfile::Builder::new().prefix("disk").tempfile_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     image.as_file().set_len(mib << 20).unwrap();

@@ -47,7 +47,7 @@ impl Suite {
     fn longest_runtime(&self) -> Option<Nanos> {
         let runtime = SuiteAxis::Parameter(SweptParameter::Runtime);
         let swept = self.axes.iter().find(|axis| axis.axis == runtime);
-        // A value that is no time is reported when it is applied.
+        // A value that is not a time is reported when it is applied.
         let swept = swept.map(|axis| {
             let times = axis.values.iter().filter_map(|time| time.value.parse().ok());
             times.max().unwrap_or_default()

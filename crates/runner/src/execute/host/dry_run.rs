@@ -19,7 +19,7 @@ use std::time::Duration;
 /// Stands for a UUID that is drawn when it is needed.
 const UUID: &str = "00000000-0000-4000-8000-000000000000";
 
-/// Returns the script, line by line. Lines that are no commands begin with `#`.
+/// Returns the script, line by line. Lines that are not commands begin with `#`.
 pub fn script(host: &Host, trials: &[Trial]) -> Vec<String> {
     let mut lines = vec![
         "# each trial runs in its own mount and process namespaces: its mounts and programs end \
