@@ -163,14 +163,11 @@ fn cell(lab: &Lab, place: &CellPlace, ours: &[Ours], compared: &[Compared]) -> S
     let [_, _, ..] = ours else { return format!("- **{name}**: no two policies have a result.\n") };
     let spreads: Vec<_> = ours.iter().map(|(side, spread)| (side.policy, *spread)).collect();
     let chain = orders::chain(&spreads, |spread| spread.median, orders::of_seeds);
-    let mut text = format!("- **{name}**: here {chain}");
-    for compared in compared {
-        let _ = write!(text, "; {} {}", compared.source, compared.theirs);
-        if compared.lacking {
-            text.push_str(" (no other policy is published)");
-        }
+    let mut text = format!("- **{name}**: here {chain}.\n");
+    for Compared { source, theirs, lacking, .. } in compared {
+        let others = if *lacking { " (no other policy is published)" } else { "" };
+        let _ = writeln!(text, "  - {source}: {theirs}{others}.");
     }
-    text.push_str(".\n");
     for compared in compared.iter().filter(|compared| !compared.reversed.is_empty()) {
         let pair = |(more, less): &(&Ours, &Ours)| format!("{} > {}", more.0.policy, less.0.policy);
         let pairs = compared.reversed.iter().map(pair).join(", ");

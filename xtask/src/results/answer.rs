@@ -55,14 +55,14 @@ pub fn section(merged: &Merged, published: Counts) -> String {
     }
     sentences.push(beside_published(published));
     format!(
-        "{}\n\n\
+        "{}\n\n{}The best policies of each cell are:\n\n{}\
          A policy is best in a cell if it has the most IOPS, or ties with the policy that has. Two \
          policies tie if their IOPS differ by less than {} %, or if the ranges of their seeds \
-         overlap.\n\n{}The best policies of each cell are:\n\n{}",
+         overlap.\n\n",
         sentences.join(" "),
-        100.0 * orders::TIE,
         table(&head, 1, &rows),
-        best_of_cells(merged)
+        best_of_cells(merged),
+        100.0 * orders::TIE
     )
 }
 

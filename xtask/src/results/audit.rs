@@ -30,6 +30,19 @@ const TABLES: [(&str, &str); 2] = [
 const BASELINE: &str = "pid";
 const FAVOURITE: &str = "queue";
 
+/// The rules of the first table.
+const RULES: &str = "\
+## Rows that cannot be true
+
+A row contradicts itself, and cannot be true, if it breaks one of these rules.
+
+- The number of requests in flight is rate times latency (Little's law), and fio keeps depth times \
+jobs in flight. A row breaks this rule if the two differ by more than a factor of two.
+- A percentile bounds the mean from both sides, by the share of the slowest hundredth or thousandth.
+- Bandwidth is IOPS times the size of a request.
+
+";
+
 /// A published row and its contradictions.
 struct Audited {
     table: &'static str,
@@ -63,9 +76,9 @@ pub fn page() -> anyhow::Result<String> {
     let rows = rows()?;
     let conclusions = conclusions(&rows)?;
     Ok(format!(
-        "# What the published tables still say\n\n{}\n\nThese commands make this page from \
+        "# What the published tables still say\n\n{}\n\n{}\nThese commands make this page from \
          [published/](published/README.md), and print the same findings:\n\n    cargo xtask \
-         results {NAME}\n    disklab audit docs/results/published\n\n{}{}{}{}",
+         results {NAME}\n    disklab audit docs/results/published\n\n{RULES}{}{}{}",
         answer(&rows, &conclusions),
         by_source(&rows),
         only_the_mean(&rows),
@@ -116,13 +129,7 @@ fn sources(rows: &[Audited]) -> Vec<&str> {
 
 fn by_source(rows: &[Audited]) -> String {
     let mut text = String::from(
-        "## Rows that cannot be true\n\nA row contradicts itself if it breaks one of these \
-         rules.\n\n\
-         - The number of requests in flight is rate times latency (Little's law), and fio \
-         keeps depth times jobs in flight. A row breaks this rule if the two differ by more than a \
-         factor of two.\n- A percentile bounds the mean from both sides, by the share of the \
-         slowest hundredth or thousandth.\n- Bandwidth is IOPS times the size of a request.\n\n\
-         | source | rows | without a number | cannot be true | Little's law | percentile against \
+        "| source | rows | without a number | cannot be true | Little's law | percentile against \
          mean | size of a request |\n\
          | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n",
     );
@@ -141,7 +148,6 @@ fn by_source(rows: &[Audited]) -> String {
             having(|remark| matches!(remark, Remark::RequestSize { .. })),
         );
     }
-    text.push('\n');
     text
 }
 

@@ -120,12 +120,12 @@ fn answer(sequential: &Design, designs: &[Design]) -> String {
         Some(design) => {
             let _ = write!(
                 text,
-                " The smallest fixed design that leaves no more undecided ({}) has {}: {}. \
-                 `--until-decided` took {} % of that.",
-                design.count_of(Verdict::Undecided),
-                design.name,
+                " That is {} % of the {} of the smallest fixed design that leaves no more \
+                 undecided ({}; {} undecided).",
+                digits(100.0 * sequential.trials as f64 / design.trials as f64),
                 count(design.trials, "trial"),
-                digits(100.0 * sequential.trials as f64 / design.trials as f64)
+                design.name,
+                design.count_of(Verdict::Undecided)
             );
         }
         None => text.push_str(" Every fixed design in the table leaves more undecided."),
