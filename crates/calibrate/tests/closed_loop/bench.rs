@@ -55,7 +55,7 @@ pub enum LoadOrder {
     Mixed,
 }
 
-pub const LOADS: [(LoadOrder, usize); 9] = [
+const LOADS: [(LoadOrder, usize); 9] = [
     (LoadOrder::Random, 1),
     (LoadOrder::Random, 8),
     (LoadOrder::Random, 32),
@@ -69,7 +69,7 @@ pub const LOADS: [(LoadOrder, usize); 9] = [
 
 /// Returns the IOPS of a disk: 4 KiB at random places, or 128 KiB sequentially. The places differ
 /// from those of the measurement.
-pub fn rate(device: &Device, (order, depth): (LoadOrder, usize), seed: u64) -> f64 {
+fn rate(device: &Device, (order, depth): (LoadOrder, usize), seed: u64) -> f64 {
     let count = if device.model.rotational() { 4_000 } else { 20_000 };
     let mut random = Random::new(Seed(seed).derive("load"));
     let sectors = device.bytes.sectors().0;
@@ -94,4 +94,17 @@ pub fn rate(device: &Device, (order, depth): (LoadOrder, usize), seed: u64) -> f
 
 pub fn off(found: f64, wanted: f64) -> f64 {
     (found / wanted - 1.0).abs()
+}
+
+/// Returns the loads that the copy serves more than a tenth slower or faster. Prints the error of
+/// each load: docs/CALIBRATE.md has some of them.
+pub fn mispredicted(original: &Device, copy: &Device) -> Vec<String> {
+    let off = |load| {
+        let (wanted, found) = (rate(original, load, 3), rate(copy, load, 3));
+        let change = 100.0 * (found / wanted - 1.0);
+        let line = format!("{load:?}: {found:.1} instead of {wanted:.1} a second, {change:+.1} %");
+        println!("{line}");
+        (off(found, wanted) > 0.1).then_some(line)
+    };
+    LOADS.into_iter().filter_map(off).collect()
 }
