@@ -1,18 +1,19 @@
-//! Records as tables for other programs: a folder for each table, and in it one for each record.
+//! Writes records as tables for other programs: a folder for each table, and in it one for each
+//! record.
 //!
 //! ```text
-//! DIR/trials/suite=<suite>/run=<record>/data.parquet       what became of each trial
+//! DIR/trials/suite=<suite>/run=<record>/data.parquet       the outcome of each trial
 //! DIR/metrics/suite=<suite>/run=<record>/data.parquet      each number of each trial
 //! DIR/histograms/suite=<suite>/run=<record>/data.parquet   fio's latencies, as counted
-//! DIR/traces/suite=<suite>/run=<record>/data.parquet       every request of every disk, where they
-//! are wanted
-//! DIR/flat/suite=<suite>/run=<record>/data.parquet         a row a trial, where it is wanted
+//! DIR/traces/suite=<suite>/run=<record>/data.parquet       every request of every disk, on demand
+//! DIR/flat/suite=<suite>/run=<record>/data.parquet         a row for each trial, on demand
 //! ```
 //!
-//! The columns of a table are the same for every record ([`table`]), but for those of `flat`, which
-//! has one row a trial and a column for each axis and number; docs/FORMAT.md lists them.
+//! The columns of a table are the same for every record ([`table`]), except those of `flat`, which
+//! has one row for each trial and a column for each axis and number. docs/FORMAT.md lists the
+//! columns.
 //!
-//! A file is whole or not there. Memory does not grow with the number of rows.
+//! A file appears complete or not at all. Memory does not grow with the number of rows.
 
 mod error;
 mod folder;

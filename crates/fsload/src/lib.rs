@@ -1,14 +1,14 @@
 //! A small workload engine: threads that create, append to, read, list and delete many files, as a
 //! workload's `[fsload]` says ([`disklab_config::fsload`]).
 //!
-//! Its threads are real, and so are their system calls. Each thread draws from a stream of its own,
-//! so that the same seed is the same load wherever time is the same. The engine knows what every
-//! file must hold without keeping it: contents are a function of the seed, the file, and how often
-//! it was written anew ([`content`]). What is on the disk in the end is held against that
-//! ([`LoadDone::check`]), and so is what a power cut left of what had been fsynced ([`promises`]).
+//! Its threads and their system calls are real. Each thread draws from a stream of its own, so that
+//! the same seed gives the same load in virtual time. The engine knows the contents of every file
+//! without storing them: they are a function of the seed, the file, and the number of times that
+//! the file was overwritten ([`content`]). The files on the disk are compared with that at the end
+//! ([`LoadDone::check`]), and so are the fsynced files that a power cut left ([`promises`]).
 //!
-//! Where it runs is a [`Surroundings`]: in a guest, where code takes no time, an operation costs
-//! processor time there; on a real machine it costs what it costs.
+//! A [`Surroundings`] describes where the load runs. In a guest, where code takes no time, each
+//! operation takes a set processor time; on a real machine it takes its real time.
 
 mod books;
 mod check;

@@ -216,7 +216,7 @@ extern "C" fn transfer(
 ) -> c_int {
     let (library, disk, count) = (library(), disk as usize, count as usize);
     let listed: &[CPiece] =
-        // SAFETY: The kernel gives so many pieces.
+        // SAFETY: The kernel gives `count` pieces.
         if pieces.is_null() { &[] } else { unsafe { std::slice::from_raw_parts(pieces, count) } };
     let bytes = if listed.is_empty() {
         u64::from(sectors) * 512
@@ -229,14 +229,14 @@ extern "C" fn transfer(
     // By their documentation, IoSlice and IoSliceMut are struct iovec, and so is CPiece.
     match op(code) {
         Op::Read => {
-            // SAFETY: The kernel gives so many pieces, and each is a buffer of its own.
+            // SAFETY: The kernel gives `count` pieces, and each is a buffer of its own.
             let pieces = unsafe {
                 std::slice::from_raw_parts_mut(pieces.cast_mut().cast::<IoSliceMut>(), count)
             };
             library.read(disk, sector, pieces)
         }
         Op::Write => {
-            // SAFETY: The kernel gives so many pieces, and each is a buffer of its own.
+            // SAFETY: The kernel gives `count` pieces, and each is a buffer of its own.
             let pieces = unsafe {
                 std::slice::from_raw_parts_mut(pieces.cast_mut().cast::<IoSlice>(), count)
             };
@@ -248,7 +248,7 @@ extern "C" fn transfer(
 }
 
 extern "C" fn mark(now: c_ulonglong, text: *const u8, length: c_uint) -> c_int {
-    // SAFETY: The kernel gives so many bytes.
+    // SAFETY: The kernel gives `length` bytes.
     let text = unsafe { std::slice::from_raw_parts(text, length as usize) };
     if text.trim_ascii() == confinement::COMMAND.as_bytes() {
         return confine();
@@ -269,7 +269,7 @@ fn confine() -> c_int {
 }
 
 extern "C" fn random(buffer: *mut u8, bytes: c_ulong) {
-    // SAFETY: The kernel's buffer has so many bytes.
+    // SAFETY: The kernel's buffer has `bytes` bytes.
     library().random(unsafe { std::slice::from_raw_parts_mut(buffer, bytes as usize) });
 }
 
