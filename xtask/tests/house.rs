@@ -12,9 +12,9 @@ const COLUMNS: usize = 100;
 const MEANINGS: usize = 3;
 /// Beginnings of doc comments and docstrings that are not sentences, because the subject is
 /// missing.
-const FRAGMENTS: [&str; 28] = [
+const FRAGMENTS: [&str; 29] = [
     "And ", "As ", "But ", "By ", "From ", "How ", "In bytes", "In ns", "It ", "Its ", "None ",
-    "Not ", "Nothing ", "Of ", "Or ", "So ", "Such ", "That ", "Their ", "They ", "Those ",
+    "Not ", "Nothing ", "Of ", "One ", "Or ", "So ", "Such ", "That ", "Their ", "They ", "Those ",
     "Twice ", "What ", "Where ", "Which ", "Who ", "Whose ", "Why ",
 ];
 /// The rows of the map stand between these two lines of docs/ARCHITECTURE.md.

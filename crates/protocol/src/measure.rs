@@ -85,7 +85,7 @@ pub enum StartupWay {
     },
 }
 
-/// One phase of several. Its end, and whether it timed out, are results.
+/// A phase of a measurement. Its end, and whether it timed out, are results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlannedPhase {
