@@ -159,7 +159,7 @@ def test_a_full_disk_below_a_record_made_here_is_an_error(
     suite: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with mounted(tmp_path / "full", "3m") as folder:
-        goes_on = r"what is in the record is kept, and sweep\(\.\.\., out='.*/record'\) goes on"
+        goes_on = r"the record keeps its trials, and sweep\(\.\.\., out='.*/record'\) goes on"
         with pytest.raises(disklab.Error, match=rf"ended with 5; {goes_on}"):
             disklab.sweep(suite, settings={"policy": "pid"}, out=folder / "record")
         assert lines(folder / "record") == 0
@@ -202,11 +202,11 @@ def test_a_program_that_could_not_go_on_is_an_error(program: Any, tmp_path: Path
     program(f"""echo '{{"record": "{record}"}}'; exit 5""")
     with pytest.raises(
         disklab.Error,
-        match=r"ended with 5; .*is kept, and sweep\(\.\.\., out='.*/record'\) goes on",
+        match=r"ended with 5; the record keeps .*, and sweep\(\.\.\., out='.*/record'\) goes on",
     ):
         disklab.sweep("suite")
     program("kill -9 $$")
-    with pytest.raises(disklab.Error, match="ended with -9 and said nothing"):
+    with pytest.raises(disklab.Error, match="ended with -9 without a message"):
         disklab.sweep("suite")
 
 
@@ -221,7 +221,7 @@ def test_ctrl_c_here_says_what_is_kept(suite: Path, tmp_path: Path) -> None:
     _, said = here.communicate(timeout=60)
     assert here.returncode != 0
     assert (
-        f"disklab: interrupted; what ended is kept, and sweep(..., out='{record}') goes on\n"
+        f"disklab: interrupted; trials that ended are kept, and sweep(..., out='{record}') goes on"
         in said
     ), said
     assert f"\n{Outcomes.read(record).ended} of 24 trials\n" in said, said
@@ -232,7 +232,8 @@ def test_a_gatherer_that_is_killed_says_what_is_kept(suite: Path, tmp_path: Path
     os.kill(gatherer.process, signal.SIGKILL)
     try:
         with pytest.raises(
-            disklab.Error, match=r"ended with -9 and .* kept, and sweep\(.*/record'\) goes on"
+            disklab.Error,
+            match=r"ended with -9 without a message; .* keeps .*, and sweep\(.*/record'\) goes on",
         ):
             while True:
                 gatherer.check()
@@ -301,7 +302,7 @@ def test_an_address_of_another_cluster_is_said(nodes: Nodes, suite: Path, tmp_pa
     node = nodes.add("good")
     with (
         nodes.occupied(node),
-        pytest.raises(disklab.Error, match=r"is on the Ray cluster at .* already"),
+        pytest.raises(disklab.Error, match=r"this process is on the one at .* already"),
     ):
         disklab.sweep(suite, "192.0.2.7:6379", out=tmp_path / "record")
     assert not (tmp_path / "record").exists()
@@ -336,7 +337,7 @@ def test_settings_may_be_numbers() -> None:
     [
         (
             {"linear": [1, 4], "steps": 3},
-            r"settings: workload\.iodepth: ranges stand in a suite's file, in \[axes\]",
+            r"settings: workload\.iodepth: a range can be given in a suite's file only",
         ),
         ([None], r"settings: workload\.iodepth: None is neither a number nor a text"),
         ([[1, 4]], r"settings: workload\.iodepth: \[1, 4\] is neither"),
@@ -349,7 +350,7 @@ def test_settings_that_are_no_values_are_said(value: Any, said: str) -> None:
 
 def test_a_name_that_begins_with_a_dash_is_a_name(nodes: Nodes, tmp_path: Path) -> None:
     for address in (None, nodes.address):
-        with pytest.raises(disklab.Error, match="there is no suite `--help`"):
+        with pytest.raises(disklab.Error, match="unknown suite `--help`"):
             disklab.sweep("--help", address, out=tmp_path / "record")
     with pytest.raises(disklab.Error, match="--help"):
         disklab.load("--help")
@@ -373,7 +374,7 @@ def test_a_cluster_that_wants_a_token_is_said(monkeypatch: pytest.MonkeyPatch) -
     )
     monkeypatch.delenv("RAY_AUTH_MODE", raising=False)
     said = "Failed to connect: ray.exceptions.AuthenticationError: the token is missing"
-    assert _why(joined(trace)) == f"{said}; the cluster wants a token: set RAY_AUTH_MODE=token"
+    assert _why(joined(trace)) == f"{said}; the cluster needs a token: set RAY_AUTH_MODE=token"
     monkeypatch.setenv("RAY_AUTH_MODE", "token")
     assert _why(joined(trace)) == said
     assert _why(joined("nobody is there")).startswith(

@@ -107,10 +107,10 @@ def test_a_record_without_trials_is_an_empty_frame(
 def test_what_there_is_none_of_is_said(here: Path) -> None:
     for table in ("no", "../../etc"):
         with pytest.raises(
-            disklab.Error, match=f"table: there is no '{table}'; there are results, trials, metrics"
+            disklab.Error, match=f"unknown table '{table}'; known: results, trials, metrics"
         ):
             disklab.load(here, table)  # type: ignore[arg-type]
-    with pytest.raises(disklab.Error, match="frame: there is no 'spark'; there are pandas, polars"):
+    with pytest.raises(disklab.Error, match="unknown frame 'spark'; known: pandas, polars"):
         disklab.load(here, frame="spark")  # type: ignore[arg-type]
 
 

@@ -147,7 +147,7 @@ def test_nodes_that_cannot_are_named_and_left_out(
     said = capfd.readouterr().err
     for name, words in {
         "small": ["guest kernel", "MiB are free", "make room there"],
-        "old": ["disklab 0.0.1", "the driver's is"],
+        "old": ["disklab 0.0.1", "the driver's program is"],
         "lacks": ["fio"],
         "differs": ["tool fio"],
         "kernel": ["kernel newest", "SHA-256"],

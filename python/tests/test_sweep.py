@@ -54,7 +54,7 @@ def test_a_cluster_without_a_node_is_waited_for_and_told(
 
     def remarked(progress: Progress, text: str) -> None:
         remark(progress, text)
-        if text.startswith("no node is there"):
+        if text.startswith("the cluster has no node"):
             nodes.add("another")
 
     monkeypatch.setattr(Progress, "remark", remarked)
@@ -68,10 +68,10 @@ def test_a_cluster_without_a_node_is_waited_for_and_told(
     record = disklab.sweep(suite, nodes.address, out=tmp_path / "record")
     killer.join()
     said = capfd.readouterr().err
-    assert (
-        said.count("disklab: no node is there; waiting for one; Ctrl-C keeps what ended\n") == 1
-    ), said
-    assert said.count(" is there; it goes on\n") == 1, said
+    assert said.count("disklab: the cluster has no node with a processor; the sweep waits") == 1, (
+        said
+    )
+    assert said.count(" has joined; the sweep goes on\n") == 1, said
     assert "its trials go to the others" not in said
     assert_same(here, record)
 

@@ -24,8 +24,9 @@ const COVERAGE: [&str; 6] = [
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 pub fn run(seconds: Option<&str>) -> anyhow::Result<()> {
-    let seconds: u64 =
-        seconds.map_or(Ok(DEFAULT_SECONDS), str::parse).context("cargo xtask fuzz [SECONDS]")?;
+    let seconds: u64 = seconds
+        .map_or(Ok(DEFAULT_SECONDS), str::parse)
+        .context("expected a number of seconds: cargo xtask fuzz [SECONDS]")?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let built = root.join("target/fuzz");
     let status = Command::new("cargo")
@@ -35,9 +36,9 @@ pub fn run(seconds: Option<&str>) -> anyhow::Result<()> {
         .arg(&built)
         .env("RUSTFLAGS", COVERAGE.join(" "))
         .status()
-        .context("cargo")?;
+        .context("cannot start cargo")?;
     if !status.success() {
-        bail!("the fuzz targets do not build");
+        bail!("the fuzz targets do not build; the compiler's message is above");
     }
     let targets = targets(&root.join("fuzz/src/bin"))?;
     let each = (seconds / targets.len().max(1) as u64).max(1);
@@ -48,7 +49,8 @@ pub fn run(seconds: Option<&str>) -> anyhow::Result<()> {
 }
 
 fn targets(folder: &Path) -> anyhow::Result<Vec<String>> {
-    let entries = fs::read_dir(folder).with_context(|| folder.display().to_string())?;
+    let entries =
+        fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
     let mut names: Vec<String> = entries
         .flatten()
         .filter_map(|entry| Some(entry.path().file_stem()?.to_str()?.to_owned()))
@@ -63,7 +65,7 @@ fn fuzz(target: &str, root: &Path, built: &Path, seconds: u64) -> anyhow::Result
     let corpus = built.join("corpus").join(target);
     let artifacts = built.join("artifacts");
     for folder in [&corpus, &artifacts] {
-        fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+        fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     }
     let mut samples = vec![
         root.join("docs/results/published"),
@@ -82,11 +84,11 @@ fn fuzz(target: &str, root: &Path, built: &Path, seconds: u64) -> anyhow::Result
         .arg(format!("-artifact_prefix={}/{target}-", artifacts.display()))
         .args(["-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1", "-verbosity=0"])
         .output()
-        .with_context(|| target.to_owned())?;
+        .with_context(|| format!("cannot start the fuzz target {target}"))?;
     let said = String::from_utf8_lossy(&run.stderr);
     if !run.status.success() {
         let from = said.find("panicked at").or_else(|| said.find("ERROR")).unwrap_or(0);
-        bail!("{target}: {}\n(the input is in {})", &said[from..], artifacts.display());
+        bail!("{target} failed: {}\nthe input is in {}", &said[from..], artifacts.display());
     }
     let tried = said.lines().find_map(|line| line.strip_prefix("stat::number_of_executed_units:"));
     println!("{target}: {} inputs in {seconds} s, nothing found", tried.map_or("?", str::trim));

@@ -353,7 +353,7 @@ impl LeftJournal {
 
 /// Checks that nobody else may have written to the folder, because disklab does what journals say.
 fn trusted(folder: &Path) -> Result<()> {
-    let metadata = folder.metadata().map_err(Error::io("look at", folder))?;
+    let metadata = folder.metadata().map_err(Error::io("read the owner of", folder))?;
     let own = rustix::process::geteuid().as_raw();
     let why = if ![0, own].contains(&metadata.uid()) {
         format!("it belongs to user {}", metadata.uid())

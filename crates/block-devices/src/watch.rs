@@ -147,7 +147,7 @@ impl Watch {
             }
             Mark::Note(_) => Ok(()),
             Mark::Begun | Mark::Fsynced(_) | Mark::Promised(_) => {
-                return Err(format!("mark `{mark}`: disks of this machine cannot be told that"));
+                return Err(format!("mark `{mark}` is for modelled disks, not for this machine's"));
             }
         };
         now.write(&marks.file).map_err(wrong)?;

@@ -49,7 +49,7 @@ impl<'a> BlockTarget<'a> {
             };
             Error::Io { file: path.to_owned(), what: what.to_owned(), error, advice }
         };
-        let kind = path.metadata().map_err(|error| fail("look at it", error))?.file_type();
+        let kind = path.metadata().map_err(|error| fail("open it", error))?.file_type();
         if !kind.is_block_device() && !kind.is_file() {
             let error =
                 io::Error::new(ErrorKind::Unsupported, "it is neither a block device nor a file");

@@ -254,6 +254,13 @@ fn workload(table: &TomlTable<'_, '_>, workloads: &Workloads) -> Option<Workload
     let loads = || workloads.iter().filter(|(_, workload)| is_load(workload));
     let found = loads().find(|(known, _)| **known == name);
     let known = loads().map(|(known, _)| known.as_str());
-    let found = found.ok_or_else(|| unknown("workload that lasts", &name, known));
+    let found = found.ok_or_else(|| {
+        if workloads.contains_key(&name) {
+            let known: Vec<&str> = known.collect();
+            let known = known.join(", ");
+            return format!("workload `{name}` ends by itself; a background needs one of: {known}");
+        }
+        unknown("workload", &name, known)
+    });
     table.accept("workload", found).and_then(|(_, workload)| workload.clone())
 }

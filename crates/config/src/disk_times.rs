@@ -10,11 +10,11 @@ use crate::read::from_table;
 from_table! {
     /// A time that differs by the kind of disks.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-    pub struct DiskTimes(sensible: &RangeInclusive<Nanos>) {
+    pub struct DiskTimes(range: &RangeInclusive<Nanos>) {
         /// Time for arrays with at least one disk that turns.
-        pub rotational: Nanos = within(sensible.clone()),
+        pub rotational: Nanos = within(range.clone()),
         /// Time for all other arrays.
-        pub solid_state: Nanos = within(sensible.clone()),
+        pub solid_state: Nanos = within(range.clone()),
     }
 }
 

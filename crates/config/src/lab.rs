@@ -125,7 +125,12 @@ impl Lab {
             let known = lookup("suite", &self.suites, name_or_path);
             known.map_err(|message| place.diagnostic(message))?.clone()
         };
-        let file = read_file(&path)?;
+        let file = read_file(&path).map_err(|mut mistake| {
+            if is_path && !path.exists() {
+                mistake.message += "; name a suite's file, or a suite that `disklab list` prints";
+            }
+            mistake
+        })?;
         TomlReader::new(&file.path, &file.text).read(|table| Suite::read(&file.name, table))
     }
 

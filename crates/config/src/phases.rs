@@ -263,7 +263,7 @@ fn read_phases(table: &TomlTable<'_, '_>, key: &str) -> Option<Vec<WorkloadPhase
     let twice = |name: &str| format!("`{name}` is there twice");
     let phases = read_named(&tables, "name", WorkloadPhase::from_table, |phase| &phase.name, twice);
     table.refuse_if(tables.is_empty() || tables.len() > MOST, key, || {
-        format!("{} phases: from 1 to {MOST} are sensible", tables.len())
+        format!("{} phases are out of range (1 to {MOST})", tables.len())
     });
     check_files(phases.as_deref()?, &tables);
     phases

@@ -19,7 +19,7 @@ use crate::read::{choices, from_table};
 choices! {
     /// Whether disks obey a flush, by which data that they acknowledged is safe.
     #[derive(Default)]
-    pub enum Flushes: "way with flushes" {
+    pub enum Flushes: "treatment of flushes" {
         /// Data of an answered flush survives the cut.
         #[default]
         Kept = "kept",

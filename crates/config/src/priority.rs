@@ -55,8 +55,8 @@ impl std::str::FromStr for Ioprio {
             Some(("best-effort", level @ 0..=7)) => Ok(Self::BestEffort(level)),
             Some(("realtime", level @ 0..=7)) => Ok(Self::Realtime(level)),
             _ => Err(format!(
-                "`{}` is no I/O priority: idle, best-effort:0 to best-effort:7, or realtime:0 to \
-                 realtime:7",
+                "`{}` is not an I/O priority; write idle, best-effort:0 to best-effort:7, or \
+                 realtime:0 to realtime:7",
                 text.escape_debug()
             )),
         }
@@ -86,7 +86,7 @@ mod tests {
         assert_eq!(number("best-effort:4"), Ok(0x4004));
         assert_eq!(number("realtime:0"), Ok(0x2000));
         for wrong in ["", "idle:1", "best-effort", "best-effort:8", "realtime:-1", "none"] {
-            assert!(number(wrong).unwrap_err().contains("is no I/O priority"), "{wrong}");
+            assert!(number(wrong).unwrap_err().contains("is not an I/O priority"), "{wrong}");
         }
         assert_eq!(
             "realtime:7".parse::<Ioprio>().map(|priority| priority.to_string()).as_deref(),

@@ -107,7 +107,7 @@ impl FromStr for SchedulerChoice {
                 format!("after `{scheduler}:`, `{escaped}` is not tunable=number")
             })?;
             let index = known.iter().position(|known| *known == name).ok_or_else(|| {
-                unknown(&format!("tunable of `{scheduler}`"), name, known.iter().copied())
+                format!("`{scheduler}`: {}", unknown("tunable", name, known.iter().copied()))
             })?;
             let number = value.parse::<u64>().map_err(|_| {
                 let value = value.escape_debug();
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn slips_are_told() {
+    fn slips_are_refused() {
         let wrong = |text| choice(text).unwrap_err();
         assert!(wrong("bqf").contains("did you mean `bfq`"));
         assert!(wrong("cfq").starts_with("`cfq` left Linux in 5.0: `bfq` follows it"));
@@ -205,7 +205,7 @@ mod tests {
         assert!(wrong("bfq:low_latency=0,low_latency=1").contains("twice"));
         assert!(
             wrong("none:slice_idle=0")
-                .contains("there is no tunable of `none` `slice_idle`; known: nr_requests")
+                .contains("`none`: unknown tunable `slice_idle`; known: nr_requests")
         );
     }
 }

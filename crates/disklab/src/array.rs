@@ -21,6 +21,10 @@ use crate::screen::Screen;
 use crate::whole_file;
 
 /// Draft an array from the disks of this machine.
+///
+/// An array is a file of the lab that names its devices, and the RAID profile and filesystem on
+/// them. Suites name their arrays, as does `run --set array=NAME`. `array new` writes a draft,
+/// which you can edit; docs/FORMAT.md lists the keys.
 #[derive(Debug, clap::Args)]
 pub struct ArrayArgs {
     #[command(subcommand)]

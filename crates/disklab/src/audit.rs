@@ -96,16 +96,19 @@ pub fn audit(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
             rows.extend(found.map(|row| audited(file(), row.place, row.cell, None, &row.remarks)));
         }
     }
+    if let ([(path, reason)], true, 0) = (unreadable.as_slice(), rows.is_empty(), unknown) {
+        return Err(mistaken!("no results to audit in {}: {reason}", path.display()));
+    }
     for (path, reason) in &unreadable {
         screen.remark(&format!("cannot read {}: {reason}", path.display()));
     }
     if rows.is_empty() {
-        return Err(match unknown {
-            0 => mistaken!("no results to audit"),
-            _ => {
-                mistaken!("no results to audit; {} of unknown format", count(unknown, "file"))
-            }
-        });
+        return Err(mistaken!(
+            "no results to audit: {} of unknown format, {} that cannot be read; `disklab import \
+             --help` lists the known formats",
+            count(unknown, "file"),
+            unreadable.len()
+        ));
     }
     let axes: BTreeSet<&str> =
         rows.iter().flat_map(|row| row.cell.keys().map(String::as_str)).collect();

@@ -87,12 +87,8 @@ fn time(text: &str) -> Result<Nanos, String> {
         Some(Ok(minutes)) => Nanos::from_secs(u64::from(minutes) * 60),
         _ => text.parse::<Nanos>().map_err(|_| "write `90s` or `5min`".to_owned())?,
     };
-    let sensible = Nanos::from_secs(10)..=Nanos::from_secs(24 * 3600);
-    if sensible.contains(&time) {
-        Ok(time)
-    } else {
-        Err("out of range (10s to 1440min)".to_owned())
-    }
+    let range = Nanos::from_secs(10)..=Nanos::from_secs(24 * 3600);
+    if range.contains(&time) { Ok(time) } else { Err("out of range (10s to 1440min)".to_owned()) }
 }
 
 pub fn calibrate(args: &CalibrateArgs, screen: &Screen) -> Result<Exit, Failure> {

@@ -86,7 +86,10 @@ pub struct Of {
     #[arg(long, default_value_t = 0.05, value_parser = chance)]
     pub alpha: f64,
 
-    /// Include trials whose numbers contradict each other.
+    /// Include trials whose numbers contradict each other or are implausible.
+    ///
+    /// Trials that others disturbed are included too. `disklab audit` lists these trials, each with
+    /// the reason.
     #[arg(long)]
     pub with_doubtful: bool,
 
@@ -137,8 +140,8 @@ enum Format {
     Json,
     Csv,
     Markdown,
-    /// The tables of MMTests: gains in per cent, certain ones between stars, a row for each number
-    /// of jobs.
+    /// The tables of MMTests: gains in per cent, between stars if the verdict is better or worse at
+    /// the error rate --alpha, and a row for each number of jobs.
     Mmtests,
 }
 

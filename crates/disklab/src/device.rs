@@ -24,6 +24,10 @@ use crate::table::TextTable;
 use crate::whole_file;
 
 /// Describe a disk by the numbers of its data sheet.
+///
+/// A device is a file of the lab that describes one disk: its capacity, its rates and its times.
+/// Arrays name their devices. `device new` writes such a file for a disk that you do not have;
+/// `disklab calibrate` measures a disk of this machine instead.
 #[derive(Debug, clap::Args)]
 pub struct DeviceArgs {
     #[command(subcommand)]

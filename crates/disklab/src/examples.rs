@@ -262,9 +262,45 @@ fn in_words(examples: &[(&str, &str)]) -> String {
     let mut text = "Examples:".to_owned();
     for (line, purpose) in examples {
         // Writing to a string cannot fail.
-        let _ = write!(text, "\n  # {purpose}\n  disklab {line}");
+        let _ = write!(text, "\n  # {purpose}\n{}", command_line(line));
     }
     text
+}
+
+/// Number of columns that every terminal has.
+const COLUMNS: usize = 78;
+
+/// Returns an example as a shell reads it. A long line is broken before options, since clap would
+/// break it anywhere.
+fn command_line(line: &str) -> String {
+    let mut text = "  disklab".to_owned();
+    let mut column = text.len();
+    for part in parts(line) {
+        // The line ends with ` \`.
+        if column + 1 + part.len() + 2 > COLUMNS {
+            text += " \\\n     ";
+            column = 5;
+        }
+        text += " ";
+        text += &part;
+        column += 1 + part.len();
+    }
+    text
+}
+
+/// Cuts a command line before each option, pipe and redirection.
+fn parts(line: &str) -> Vec<String> {
+    let mut parts: Vec<String> = Vec::new();
+    for word in line.split(' ') {
+        match parts.last_mut() {
+            Some(last) if !word.starts_with(['-', '|', '>']) => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => parts.push(word.to_owned()),
+        }
+    }
+    parts
 }
 
 #[cfg(test)]
@@ -313,11 +349,33 @@ mod tests {
     }
 
     #[test]
+    fn a_long_example_can_be_copied_from_the_help() {
+        for (_, examples) in EXAMPLES {
+            for (line, _) in *examples {
+                let shown = super::command_line(line);
+                assert!(shown.lines().all(|line| line.len() <= super::COLUMNS), "{shown}");
+                let joined = shown.replace("\\\n", "");
+                let words: Vec<&str> = joined.split_whitespace().collect();
+                assert_eq!(words.join(" "), format!("disklab {line}"));
+            }
+        }
+        let help = command().find_subcommand_mut("search").map(|verb| verb.render_long_help());
+        let help = help.expect("a verb").to_string();
+        let broken = "--policy streams \\\n      --over piece=1MiB..64MiB,margin=100..400\n";
+        assert!(help.contains(broken), "{help}");
+    }
+
+    #[test]
     fn help_ends_with_examples_beside_what_stood_there() {
         let mut whole = command();
         let report = whole.find_subcommand_mut("report").expect("a verb");
         let help = report.render_long_help().to_string();
         assert!(help.contains("Panels, and the pictures"), "{help}");
+        let panels = help.split("Panels, and the pictures").nth(1).unwrap_or_default();
+        let mut latency = panels.lines().skip_while(|line| !line.starts_with("  latency "));
+        let text = latency.next().and_then(|line| line.find("Latency"));
+        let rest = latency.next().and_then(|line| line.find(|letter| letter != ' '));
+        assert!(text.is_some() && text == rest, "{panels}");
         let last = help.trim_end().lines().last().unwrap_or_default();
         assert_eq!(last, "  disklab report nightly -o nightly.html");
     }

@@ -24,11 +24,12 @@ use crate::words::or_dash;
 
 /// Fail if a record is worse than another one (for CI).
 ///
-/// A cell passes if it certainly did not get worse by the allowed amount. A cell is a regression if
-/// it certainly got worse by more. If some cell did get worse by that amount, the chance that all
-/// cells pass is at most alpha. The chance that any cell is wrongly called a regression is at most
-/// alpha too. A cell whose trials have the same bytes in both records passes with any number of
-/// seeds.
+/// Two tests decide each cell, both at the error rate alpha. A cell passes if the first one shows
+/// that it did not get worse by the allowed amount. It is a regression if the second one shows that
+/// it got worse by more. Otherwise it is undecided. If some cell did get worse by the allowed
+/// amount, the chance that all cells pass is at most alpha. The chance that any cell is wrongly
+/// called a regression is at most alpha too. A cell whose trials have the same bytes in both
+/// records passes with any number of seeds.
 ///
 /// Exit status: 0 all cells pass, 3 a regression, 4 undecided (more seeds may decide).
 #[derive(Debug, clap::Args)]

@@ -62,8 +62,12 @@ fn formats() -> String {
 
 pub fn import(args: &ImportArgs, screen: &Screen) -> Result<Exit, Failure> {
     let looked = look(&args.paths)?;
-    for passed_over in looked.passed_over() {
-        screen.remark(&format!("skipped: {passed_over}"));
+    let passed_over = looked.passed_over();
+    // The error below gives the reason of the only file.
+    if !(looked.read.is_empty() && passed_over.len() == 1) {
+        for passed_over in &passed_over {
+            screen.remark(&format!("skipped: {passed_over}"));
+        }
     }
     let (outcomes, renumbered) = outcomes(&looked.read, args.cell.as_ref())?;
     if renumbered > 0 {
@@ -113,7 +117,7 @@ pub fn import(args: &ImportArgs, screen: &Screen) -> Result<Exit, Failure> {
         "doubtful": doubtful,
         "without_result": failed,
         "files": looked.read.iter().map(file).collect::<Vec<_>>(),
-        "passed_over": looked.passed_over(),
+        "passed_over": passed_over,
         "unknown": looked.unknown,
     });
     screen.present(&document, |out| {
@@ -154,11 +158,15 @@ pub fn import(args: &ImportArgs, screen: &Screen) -> Result<Exit, Failure> {
 
 fn nothing(looked: &FoundFiles, paths: &[PathBuf]) -> Failure {
     let named = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ");
-    let why = match looked.unreadable.first() {
-        Some((path, reason)) => format!("; {}: {reason}", path.display()),
-        None => format!("; {} of unknown format", count(looked.unknown.len(), "file")),
-    };
-    mistaken!("no results in {named}{why}")
+    let formats = "`disklab import --help` lists the known formats";
+    match looked.passed_over().as_slice() {
+        [] => mistaken!(
+            "no results in {named}: {} of unknown format; {formats}",
+            count(looked.unknown.len(), "file")
+        ),
+        [only] => mistaken!("no results in {only}"),
+        [..] => mistaken!("no results in {named}: all files were skipped; {formats}"),
+    }
 }
 
 fn manifest(looked: &FoundFiles, outcomes: &[Outcome]) -> Manifest {

@@ -24,6 +24,11 @@ use choice::{could_be, source, unknown_kernel};
 use progress::BuildProgress;
 
 /// Build, list, find and patch guest kernels.
+///
+/// A guest kernel is Linux, compiled as a program (User Mode Linux) with disklab's block driver.
+/// `kernel build` takes the source of a supported series, your own tree or a tarball, and keeps the
+/// kernel in the cache, so that each kernel is built once. `kernel patch` writes the read policies
+/// for a kernel that you build yourself.
 #[derive(Debug, clap::Args)]
 pub struct KernelArgs {
     #[command(subcommand)]

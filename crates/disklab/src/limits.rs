@@ -85,15 +85,15 @@ impl FromStr for AtATime {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let number: NonZeroUsize = text.parse().map_err(|error| format!("{error}"))?;
+        let number: usize = text.parse().map_err(|_| "expected a whole number, such as 4")?;
         let (processors, most) = (processors(), processors() * FOR_EACH_PROCESSOR);
-        if number.get() > most {
+        if !(1..=most).contains(&number) {
             return Err(format!(
-                "out of range (at most {most}): each keeps a processor busy, and this machine has \
-                 {processors}"
+                "{number} is out of range (1 to {most}): each keeps a processor busy, and this \
+                 machine has {processors}"
             ));
         }
-        Ok(Self(number.get()))
+        Ok(Self(number))
     }
 }
 

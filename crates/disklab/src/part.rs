@@ -55,11 +55,9 @@ impl FromStr for Shard {
             Self { of: 0 | MOST_SHARDS.., .. } => {
                 Err(format!("out of range (1 to {} shares)", MOST_SHARDS - 1))
             }
-            Self { number: 0, of } => {
-                Err(format!("shares are counted from 1: 1/{of} is the first"))
-            }
+            Self { number: 0, of } => Err(format!("share 0 is out of range (1 to {of})")),
             Self { number, of } if number > of => {
-                Err(format!("there is no share {number} of {of}"))
+                Err(format!("share {number} is out of range (1 to {of})"))
             }
             shard => Ok(shard),
         }

@@ -419,7 +419,7 @@ impl Question {
             if known.contains(wanted) {
                 return Ok(Metric::of_name(wanted));
             }
-            let what = unknown("number", wanted, known.iter().map(String::as_str));
+            let what = unknown("metric", wanted, known.iter().map(String::as_str));
             return Err(mistaken!("--metric: {what}"));
         }
         let first = self.suite.metrics.iter().find(|name| known.contains(*name)).cloned();

@@ -16,7 +16,7 @@ use crate::derived::{DerivedDifference, LISTED};
 use crate::exit::{Failure, mistaken};
 use crate::screen::Screen;
 
-/// Number of latest runs that a message names if a run is not found.
+/// Number of latest records that a message names if a record is not found.
 const NAMED: usize = 5;
 
 /// Returns the folder of a record, by its name in `./records` or by its path.
@@ -30,7 +30,10 @@ pub fn find(run: &str) -> Result<PathBuf, Failure> {
     let run = run.strip_prefix(FOLDER).map_or(run, |name| name.trim_matches('/'));
     let run = run.strip_suffix('/').unwrap_or(run);
     if run.contains('/') {
-        return Err(mistaken!("there is no folder {}", path.display()));
+        return Err(mistaken!(
+            "{}: there is no such folder; name a record in ./{FOLDER}, or give its path",
+            path.display()
+        ));
     }
     let path = Path::new(FOLDER).join(run);
     if !run.is_empty() && path.is_dir() {
@@ -39,12 +42,15 @@ pub fn find(run: &str) -> Result<PathBuf, Failure> {
     let names = names();
     let hint = match nearest(run, names.iter().map(String::as_str)) {
         Some(near) => format!("; did you mean `{near}`?"),
-        None if names.is_empty() => " (there is none at all); `disklab run` makes one".to_owned(),
-        None => {
-            format!("; the latest: {}", names.iter().rev().take(NAMED).join(", "))
+        None if names.is_empty() => {
+            " (it has none at all); `disklab run SUITE` makes one".to_owned()
         }
+        None => format!(
+            " (the latest are {}); `disklab run SUITE` makes one",
+            names.iter().rev().take(NAMED).join(", ")
+        ),
     };
-    Err(mistaken!("there is no run `{}` in ./{FOLDER}{hint}", run.escape_debug()))
+    Err(mistaken!("./{FOLDER} has no record `{}`{hint}", run.escape_debug()))
 }
 
 /// Opens a record by its name in `./records` or by its path.

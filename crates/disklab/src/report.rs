@@ -154,14 +154,24 @@ impl Format {
     }
 }
 
+/// Number of columns for the list of panels, which every terminal has: clap would wrap longer lines
+/// without an indent.
+const HELP_COLUMNS: usize = 78;
+
 /// Returns the list of panels for the end of `--help`.
 fn panels_in_words() -> String {
-    let row = |panel: Panel| {
+    let panels = panels::in_order();
+    let width = panels.iter().map(|panel| panel.name.len()).max().unwrap_or_default();
+    let mut rows = String::new();
+    for panel in panels {
         let pictures =
             if panel.pictures.is_empty() { String::new() } else { format!(": {}", panel.pictures) };
-        format!("\n  {:10} {}{pictures}", panel.name, panel.title)
-    };
-    let rows: String = panels::in_order().into_iter().map(row).collect();
+        let words = format!("{}{pictures}", panel.title);
+        for (index, line) in words::wrapped(&words, HELP_COLUMNS - width - 4).iter().enumerate() {
+            let name = if index == 0 { panel.name } else { "" };
+            rows += &format!("\n  {name:width$}  {line}");
+        }
+    }
     format!("Panels, and the pictures that --panel PANEL/PICTURE takes:{rows}")
 }
 

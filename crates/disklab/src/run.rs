@@ -253,7 +253,8 @@ fn ask(
     }
     let arrays = recorded.as_ref().and_then(|record| on_host::arrays(&record.manifest().suite.set));
     let asked = host.ask(&home.lab, args.suite.as_deref(), arrays, &overrides)?;
-    let question = question(&asked.lab, &asked.overrides)?;
+    let question = question(&asked.lab, &asked.overrides);
+    let question = question.inspect_err(|failure| asked.remark_on(failure, screen))?;
     let question = args.wanted.select(question, |trials| Ok(manifest::own_kernels(trials)))?;
     on_host::check_kernels(&question.trials)?;
     let host = host.host(asked.place, !args.no_trace, signals::watch()?)?;

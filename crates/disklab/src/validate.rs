@@ -44,7 +44,8 @@ use crate::words::or_dash;
 pub struct ValidateArgs {
     /// Folders, .parv files, reports of fio, or tables.
     ///
-    /// [default: lab/measured, and ../shared/data/disksim beside this installation's lab]
+    /// [default: the tables of measured drives that this installation has, and DiskSim's drives if
+    /// it has them]
     paths: Vec<PathBuf>,
 
     /// The device that models the drives: a device of the lab, or a file. Can be repeated.
@@ -149,8 +150,9 @@ impl Sources {
             Ok(folder) => self.add(&from_here(&folder))?,
             Err(_) if self.matrices.is_empty() => {
                 return Err(cannot!(
-                    "no measured drives: {} does not exist. Name a folder that has them. {SOURCE}",
-                    folder.display()
+                    "looked for measured drives in {}, which does not exist. Name a folder that \
+                     has them: `disklab validate FOLDER`. {SOURCE}",
+                    measured.display()
                 ));
             }
             Err(_) => {}

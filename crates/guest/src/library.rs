@@ -68,16 +68,16 @@ pub struct Library {
 pub enum OpenError {
     #[error("{0}: {1}")]
     File(PathBuf, io::Error),
-    #[error("{0}: not a description of disks: {1}")]
+    #[error("{0}: cannot be parsed as a description of disks: {1}")]
     Description(PathBuf, serde_json::Error),
     #[error("this disk library is of another build ({ours}) than the program ({0}); build both \
         with `cargo build --release`", ours = crate::BUILD)]
     Build(String),
-    #[error("{0} disks; a guest can have {most}", most = MOST_DISKS)]
+    #[error("{0} disks are too many: a guest can have at most {most}", most = MOST_DISKS)]
     TooMany(usize),
     #[error(
-        "{disk}: {bytes} bytes; the guest's part of a disk is a whole number of 4096-byte blocks, \
-        one at least"
+        "{disk}: a size of {bytes} bytes is out of range; the size that a guest uses is a multiple \
+        of 4096 bytes, and not 0"
     )]
     Size { disk: String, bytes: u64 },
 }

@@ -7,7 +7,8 @@ use std::path::Path;
 
 /// Returns an error unless `needed` bytes are free in `folder`.
 pub fn check_room(what: &str, folder: &Path, needed: Bytes) -> Result<()> {
-    let stat = statvfs(folder).map_err(|e| Error::io("look at", folder)(e.into()))?;
+    let stat =
+        statvfs(folder).map_err(|e| Error::io("read the free space of", folder)(e.into()))?;
     let free = Bytes(stat.f_bavail * stat.f_frsize);
     if free < needed {
         return Err(Error::NoRoom { what: what.to_owned(), path: folder.to_owned(), needed, free });

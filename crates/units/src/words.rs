@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 ///
 /// assert_eq!(Side::Tail.to_string(), "tail");
 /// assert_eq!("head".parse(), Ok(Side::Head));
-/// assert_eq!("hed".parse::<Side>().unwrap_err(), "there is no side `hed`; did you mean `head`?");
+/// assert_eq!("hed".parse::<Side>().unwrap_err(), "unknown side `hed`; did you mean `head`?");
 /// ```
 #[macro_export]
 macro_rules! words {
@@ -89,25 +89,35 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, candidate)| candidate)
 }
 
-/// Returns a message such as "there is no device `nas4tb`; did you mean `nas-4tb`?". If no name is
-/// near, it lists all names.
+/// Number of names that a message lists.
+const LISTED: usize = 20;
+
+/// Returns a message such as "unknown device `nas4tb`; did you mean `nas-4tb`?". If no name is
+/// near, it lists the names, or the first 20 of a longer list.
 pub fn unknown<'a>(what: &str, name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<_> = known.into_iter().collect();
     let hint = match nearest(name, known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
-        None if known.is_empty() => "there is none at all".to_owned(),
+        None if known.is_empty() => format!("no {what} is defined"),
+        None if known.len() > LISTED => {
+            let others = known.len() - LISTED;
+            format!("known: {}, and {others} more", known[..LISTED].join(", "))
+        }
         None => format!("known: {}", known.join(", ")),
     };
-    format!("there is no {what} `{}`; {hint}", name.escape_debug())
+    format!("unknown {what} `{}`; {hint}", name.escape_debug())
 }
 
-/// Returns the thing with a name, or the message that there is none.
+/// Returns the thing of the lab with a name, or the message that the lab has none of this name.
 pub fn lookup<'a, T>(
     what: &str,
     things: &'a BTreeMap<String, T>,
     name: &str,
 ) -> Result<&'a T, String> {
-    things.get(name).ok_or_else(|| unknown(what, name, things.keys().map(String::as_str)))
+    things.get(name).ok_or_else(|| match things.is_empty() {
+        true => format!("unknown {what} `{}`: the lab has no {what}", name.escape_debug()),
+        false => unknown(what, name, things.keys().map(String::as_str)),
+    })
 }
 
 #[cfg(test)]
@@ -128,8 +138,19 @@ mod tests {
     fn strangers_get_the_list() {
         assert_eq!(
             unknown("axis", "disk", ["array", "policy"]),
-            "there is no axis `disk`; known: array, policy"
+            "unknown axis `disk`; known: array, policy"
         );
-        assert_eq!(unknown("device", "x", []), "there is no device `x`; there is none at all");
+        assert_eq!(unknown("device", "x", []), "unknown device `x`; no device is defined");
+        let none = BTreeMap::<String, ()>::new();
+        let message = lookup("device", &none, "x").expect_err("no device");
+        assert_eq!(message, "unknown device `x`: the lab has no device");
+    }
+
+    #[test]
+    fn a_long_list_is_cut() {
+        let names: Vec<String> = (0..23).map(|number| format!("name-{number:02}")).collect();
+        let message = unknown("name", "x", names.iter().map(String::as_str));
+        assert!(message.starts_with("unknown name `x`; known: name-00, name-01, "), "{message}");
+        assert!(message.ends_with(", name-19, and 3 more"), "{message}");
     }
 }

@@ -88,9 +88,12 @@ class Cluster:
         """
         there = nodes()
         if there and self.waiting:
-            self._remark(f"{next(iter(there.values()))} is there; it goes on")
+            self._remark(f"{next(iter(there.values()))} has joined; the sweep goes on")
         elif not there and not self.waiting:
-            self._remark("no node is there; waiting for one; Ctrl-C keeps what ended")
+            self._remark(
+                "the cluster has no node with a processor; the sweep waits for one, and Ctrl-C "
+                "keeps the trials that ended"
+            )
         self.waiting = not there
 
     def stop(self) -> Iterable[tuple[Batch, dict[str, Any]]]:
@@ -124,7 +127,7 @@ class Cluster:
         if node_id in self._excluded:
             return
         left = self.others({node_id})
-        rest = "its trials go to the others" if left else "it was the last"
+        rest = "its trials go to the others" if left else "it was the last node"
         self._excluded[node_id] = f"{self.name(node_id)}: {reason}"
         self._remark(f"{self._excluded[node_id]}\n{rest}")
         if not left:
@@ -132,7 +135,10 @@ class Cluster:
 
     def _none_left(self) -> Error:
         reasons = "\n".join(self._excluded.values())
-        return Error(f"no node is left that can run trials:\n{reasons}")
+        return Error(
+            f"no node is left that can run trials:\n{reasons}\n"
+            "mend a node, then call sweep with the same `out` again"
+        )
 
     def _submit(self) -> None:
         processors = ray.cluster_resources().get("CPU", 1)
@@ -171,10 +177,10 @@ class Cluster:
         """Handles a batch that a node could not begin, for example with another Python."""
         # Ray replaces the node's exception by its own, which has the address in its text only.
         told = ADDRESS.search(str(error))
-        address = told[1] if told else "an address that Ray does not tell"
+        address = told[1] if told else "an unknown address"
         there = [node_id for node_id, name in self._nodes.items() if f", {address})" in name]
         # The last line of a trace has the reason.
-        reason = f"a batch could not be begun there: {str(error.cause).strip().splitlines()[-1]}"
+        reason = f"a batch could not be started: {str(error.cause).strip().splitlines()[-1]}"
         self._again(batch, f"on a node at {address}, {reason}")
         if len(there) == 1:
             self.record_failure(there[0], reason)

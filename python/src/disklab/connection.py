@@ -25,7 +25,7 @@ def connected(address: str) -> Iterator[None]:
         from ray.exceptions import RayError
     except ImportError as error:
         raise program.Error(
-            "an address is Ray's, which is not here: pip install 'disklab[ray]'"
+            f"cannot join {address}: Ray is not installed; pip install 'disklab[ray]'"
         ) from error
     if ray.is_initialized():
         _check_same(address, ray.get_runtime_context().gcs_address)
@@ -35,9 +35,7 @@ def connected(address: str) -> Iterator[None]:
     try:
         ray.init(address=address, log_to_driver=False, logging_level=logging.WARNING)
     except (OSError, RuntimeError, ValueError, RayError) as error:
-        raise program.Error(
-            f"no Ray cluster can be joined by the address {address!r}: {_why(error)}"
-        ) from error
+        raise program.Error(f"cannot join a Ray cluster at {address!r}: {_why(error)}") from error
     try:
         yield
     finally:
@@ -57,7 +55,7 @@ def _why(error: BaseException) -> str:
     if "AuthenticationError" not in reason:
         return f"{said}; {START}"
     is_set = os.environ.get("RAY_AUTH_MODE") == "token"
-    return f"{said}{'' if is_set else '; the cluster wants a token: set RAY_AUTH_MODE=token'}"
+    return f"{said}{'' if is_set else '; the cluster needs a token: set RAY_AUTH_MODE=token'}"
 
 
 def _check_there(address: str) -> None:
@@ -80,9 +78,8 @@ def _check_same(address: str, here: str) -> None:
     if place is None or asked == here or _same(place, _place(here)):
         return
     raise program.Error(
-        f"this process is on the Ray cluster at {here} already, and the address is {address}: "
-        f"ray.shutdown() first, "
-        'or say address="auto" for the one that it is on'
+        f"cannot join the Ray cluster at {address}: this process is on the one at {here} already; "
+        'call ray.shutdown() first, or give address="auto" for that one'
     )
 
 

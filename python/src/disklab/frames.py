@@ -55,7 +55,7 @@ def load(
 
 def _check(what: str, given: str, known: tuple[str, ...]) -> None:
     if given not in known:
-        raise program.Error(f"{what}: there is no {given!r}; there are {', '.join(known)}")
+        raise program.Error(f"unknown {what} {given!r}; known: {', '.join(known)}")
 
 
 def _pandas(folder: Path, table: str) -> pandas.DataFrame:
@@ -65,7 +65,8 @@ def _pandas(folder: Path, table: str) -> pandas.DataFrame:
         import pyarrow.dataset
     except ImportError as error:
         raise program.Error(
-            f"a frame of pandas wants {error.name}: pip install 'disklab[pandas]'"
+            f"cannot make a frame of pandas: {error.name} is not installed; "
+            "pip install 'disklab[pandas]'"
         ) from error
     names = pyarrow.schema([("suite", pyarrow.string()), ("run", pyarrow.string())])
     partitions = pyarrow.dataset.partitioning(names, flavor="hive")
@@ -85,7 +86,7 @@ def _polars(folder: Path, table: str) -> polars.DataFrame:
         import polars
     except ImportError as error:
         raise program.Error(
-            "a frame of polars wants polars: pip install 'disklab[polars]'"
+            "cannot make a frame of polars: polars is not installed; pip install 'disklab[polars]'"
         ) from error
     files = str(folder / table / "**" / "*.parquet")
     return polars.read_parquet(files, hive_schema={"suite": polars.String, "run": polars.String})

@@ -51,7 +51,7 @@ class Gatherer:
         self.begun: dict[str, Any] = json.loads(line)
         self.record = Path(self.begun["record"])
         self._kept = (
-            f"; what is in the record is kept, and sweep(..., out={str(self.record)!r}) goes on"
+            f"; the record keeps its trials, and sweep(..., out={str(self.record)!r}) goes on"
         )
         self.process = self._child.pid
         # The record is locked for this process: an old folder was left by a driver that was killed.
@@ -109,9 +109,8 @@ class Gatherer:
     def _no_place(self, error: Exception) -> program.Error:
         why = getattr(error, "strerror", None) or error
         return program.Error(
-            f"what came from a node cannot be written to {self._incoming}: {why}; "
-            f"what is in the record is kept: make "
-            f"room there, and sweep(..., out={str(self.record)!r}) goes on"
+            f"cannot write a node's results to {self._incoming}: {why}; the record keeps its "
+            f"trials: free some space there, and sweep(..., out={str(self.record)!r}) goes on"
         )
 
     def _add(self, part: Path, without: Sequence[str]) -> dict[str, Any]:
@@ -145,7 +144,7 @@ class Gatherer:
         self._stderr.seek(0)
         said = program.complaint(self._stderr.read())
         return program.Error(
-            said or f"disklab gather ended with {code} and said nothing{self._kept}"
+            said or f"disklab gather ended with {code} without a message{self._kept}"
         )
 
 

@@ -56,7 +56,8 @@ def task(order: dict[str, Any]) -> dict[str, Any]:
         # The error may be the node's or the program's; without the node's name nobody could tell
         # which.
         answer = {
-            "problem": f"it failed in a way that nobody thought of: {type(error).__name__}: {error}"
+            "problem": f"running a batch failed: {type(error).__name__}: {error}; Ray's log of "
+            "this node says more"
         }
     answer["node"] = node
     return answer
@@ -92,14 +93,14 @@ def _program(order: dict[str, Any]) -> Path:
     """Returns the path of the program, which has to have the driver's version and disk library."""
     if importlib.util.find_spec("disklab") is None and not os.environ.get("DISKLAB_PROGRAM"):
         raise Problem(
-            f"there is no Python package disklab; install the wheel of {order['version']} there"
+            f"the Python package disklab is not installed; install the wheel of {order['version']}"
         )
     named = os.environ.get("DISKLAB_PROGRAM")
     beside = [Path(sysconfig.get_path("scripts")), Path(sys.executable).parent]
     found = [folder / "disklab" for folder in beside if os.access(folder / "disklab", os.X_OK)]
     path = named or (str(found[0]) if found else shutil.which("disklab"))
     if path is None or not os.access(path, os.X_OK):
-        raise Problem(f"there is no program disklab; install the wheel of {order['version']} there")
+        raise Problem(f"found no program disklab; install the wheel of {order['version']}")
     program = Path(path).resolve()
     if _checked.get(str(program)) != order["library"]:
         said = subprocess.run(
@@ -107,14 +108,13 @@ def _program(order: dict[str, Any]) -> Path:
         ).stdout.strip()
         if said != order["version"]:
             raise Problem(
-                f"{program} is {said or 'no disklab'}, and the driver's is {order['version']}; "
-                "install that there"
+                f"{program} is {said or 'not disklab'}, and the driver's program is "
+                f"{order['version']}; install that version on the node"
             )
         if library_of(program) != order["library"]:
             raise Problem(
-                f"{program} has another disk library than the driver's, though both are {said}: "
-                f"results could differ; "
-                "install the driver's wheel there"
+                f"the disk library of {program} differs from the driver's, though both are {said}, "
+                "so that results could differ; install the driver's wheel on the node"
             )
         _checked[str(program)] = order["library"]
     return program
@@ -126,7 +126,7 @@ def library_of(program: Path) -> str:
         library = program.parent / folder / "libdisklab_guest.so"
         if library.is_file():
             return hashlib.sha256(library.read_bytes()).hexdigest()
-    raise Problem(f"{program} has no disk library beside it; install the wheel there anew")
+    raise Problem(f"{program} has no disk library beside it; install the wheel again")
 
 
 def _cache() -> Path:
@@ -250,8 +250,8 @@ def _unpacked(parcel: dict[str, Any], cache: Path, fetch: Callable[[Any], bytes]
         if free < parcel["bytes"]:
             needed = parcel["bytes"] >> 20
             raise Problem(
-                f"{parcel['what']} take {needed} MiB in {parent}, and {free >> 20} MiB are free: "
-                "make room there"
+                f"{parcel['what']} needs {needed} MiB in {parent}, and {free >> 20} MiB are free; "
+                "free some space there"
             )
         try:
             temporary.mkdir()
@@ -307,7 +307,8 @@ def _run(
     # Exit status 1 means that a trial failed, which is a result.
     if code not in (0, 1) or not (part / "manifest.toml").exists():
         raise Problem(
-            said.removeprefix("error: ") or f"disklab run ended with {code} and said nothing"
+            said.removeprefix("error: ")
+            or f"disklab run ended with {code} without a message; the kernel's log may say why"
         )
     return {"suspects": _suspects(part), "part": _packed(part)}
 

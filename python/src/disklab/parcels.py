@@ -22,7 +22,7 @@ class Parcels:
 
     def know(self, key: str, path: str) -> None:
         """Adds disks that are prepared now."""
-        what = f"prepared disks ({key})"
+        what = f"the set of prepared disks {key}"
         self._disks[key] = _parcel("disks", key, Path(path), "disks.sha256", what)
 
     def needed_by(self, disks: str | None) -> list[dict[str, Any]]:

@@ -25,7 +25,7 @@ def find() -> Path:
     if named:
         if os.access(named, os.X_OK):
             return Path(named).resolve()
-        raise Error(f"DISKLAB_PROGRAM={named} is not a program; unset it, or name one")
+        raise Error(f"DISKLAB_PROGRAM={named} is not a program that can run; unset it, or name one")
     for folder in (sysconfig.get_path("scripts"), str(Path(sys.executable).parent)):
         beside = Path(folder) / "disklab"
         if os.access(beside, os.X_OK):
@@ -33,7 +33,8 @@ def find() -> Path:
     in_path = shutil.which("disklab")
     if in_path is None:
         raise Error(
-            "there is no program `disklab`; install the wheel that has it (python/README.md)"
+            "found no program `disklab` beside Python or in PATH; install the wheel that has it "
+            "(python/README.md)"
         )
     return Path(in_path)
 
@@ -47,7 +48,7 @@ def ask(arguments: Sequence[str | os.PathLike[str]]) -> Any:
     if done.returncode != 0:
         raise Error(
             complaint(done.stderr)
-            or f"{_shown(command)} ended with {done.returncode} and said nothing"
+            or f"{_shown(command)} ended with {done.returncode} without a message"
         )
     return answer(done.stdout)
 
@@ -56,7 +57,10 @@ def answer(said: str) -> Any:
     try:
         return json.loads(said)
     except ValueError as error:
-        raise Error(f"disklab said what is no JSON: {said[:200]!r}") from error
+        raise Error(
+            f"cannot read the answer of disklab, which is not JSON: {said[:200]!r}; install a "
+            "program and a package of the same version"
+        ) from error
 
 
 def version() -> str:
@@ -73,7 +77,7 @@ def tell(arguments: Sequence[str | os.PathLike[str]]) -> None:
         command, stdin=subprocess.DEVNULL, stdout=sys.stderr.fileno(), check=False
     ).returncode
     if code != 0:
-        raise Error(f"{_shown(command)} ended with {code}; it says above why")
+        raise Error(f"{_shown(command)} ended with {code}; its message is above")
 
 
 def complaint(stderr: str) -> str:

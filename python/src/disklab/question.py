@@ -55,7 +55,10 @@ class Question:
         try:
             return Path(self.suite).read_text()
         except OSError as error:
-            raise program.Error(f"cannot read the suite {self.suite}: {error.strerror}") from error
+            raise program.Error(
+                f"cannot read the suite {self.suite}: {error.strerror}; name a suite's file, or a "
+                "suite that `disklab list` prints"
+            ) from error
 
     def plan(self) -> dict[str, Any]:
         """Returns the trials, their needs, and the kernels. Builds kernels that are missing."""
@@ -71,8 +74,8 @@ class Question:
 def _listed(axis: str, values: object) -> Iterable[object]:
     if isinstance(values, Mapping):
         raise program.Error(
-            f"settings: {axis}: ranges stand in a suite's file, in [axes] (docs/FORMAT.md); "
-            "give the values, as a list"
+            f"settings: {axis}: a range can be given in a suite's file only, in [axes] "
+            "(docs/FORMAT.md); give the values, as a list"
         )
     # An array of numpy without a dimension is a single value.
     if (

@@ -51,7 +51,9 @@ def sweep(
     if address is None:
         outcomes = _here(question, plan, folder, jobs, retry_failed)
     elif jobs is not None:
-        raise program.Error("jobs: on a cluster, Ray knows how many trials each node can run")
+        raise program.Error(
+            "jobs: on a cluster, Ray chooses how many trials each node runs; leave `jobs` out"
+        )
     else:
         outcomes = _on_cluster(question, plan, folder, address, retry_failed)
     outcomes.complain()
@@ -105,13 +107,15 @@ def _here(
     ended = f"disklab run ended with {child.returncode}"
     if not said or "record" not in program.answer(said):
         raise program.Error(
-            f"{ended} and said nothing" if child.returncode < 0 else f"{ended}; it says above why"
+            f"{ended} without a message"
+            if child.returncode < 0
+            else f"{ended}; its message is above"
         )
     outcomes = _told(Path(program.answer(said)["record"]), plan)
     # Exit status 1 means that a trial failed, which is a result.
     if child.returncode not in (0, 1):
         goes_on = f"sweep(..., out={str(outcomes.record)!r}) goes on"
-        raise program.Error(f"{ended}; what is in the record is kept, and {goes_on}")
+        raise program.Error(f"{ended}; the record keeps its trials, and {goes_on}")
     return outcomes
 
 
@@ -123,7 +127,7 @@ def _told(record: Path, plan: dict[str, Any]) -> Outcomes:
 
 
 def _interrupted(record: Path) -> str:
-    return f"interrupted; what ended is kept, and sweep(..., out={str(record)!r}) goes on"
+    return f"interrupted; trials that ended are kept, and sweep(..., out={str(record)!r}) goes on"
 
 
 class Sweep:

@@ -33,8 +33,11 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
     let lab = Lab::load(&share.lab())?;
     let mut figures = Vec::new();
     for (words, name, op, steady, rate_bar, memory_bar) in CASES {
-        let mut device =
-            lab.devices.get(name).with_context(|| format!("no device {name}"))?.clone();
+        let mut device = lab
+            .devices
+            .get(name)
+            .with_context(|| format!("the lab has no device `{name}`"))?
+            .clone();
         if let (Model::Ssd(ssd), true) = (&mut device.model, steady) {
             ssd.preconditioned = Preconditioned::AtRandom;
         }
@@ -61,7 +64,7 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
 pub fn full() -> anyhow::Result<Vec<Figure>> {
     let share = disklab_kernels::Share::find()?;
     let lab = Lab::load(&share.lab())?;
-    let device = lab.devices.get(SSD).with_context(|| format!("no device {SSD}"))?;
+    let device = lab.devices.get(SSD).with_context(|| format!("the lab has no device `{SSD}`"))?;
     let mut random = Random::new(Seed(1));
     let mut order: Vec<u32> = (0..u32::try_from(device.bytes.0 / BLOCK)?).collect();
     for last in (1..order.len()).rev() {

@@ -76,13 +76,18 @@ impl Figure {
 /// Finds the program beside this one, built with the same profile.
 pub fn disklab() -> anyhow::Result<PathBuf> {
     let disklab = std::env::current_exe()?.with_file_name("disklab");
-    ensure!(disklab.is_file(), "{} is not built: cargo build --release", disklab.display());
+    ensure!(
+        disklab.is_file(),
+        "{} does not exist; build it: cargo build --release",
+        disklab.display()
+    );
     Ok(disklab)
 }
 
 /// Reads a number of KiB, such as `VmHWM:`, from a process's status in /proc.
 pub fn status_kib(process: &str, key: &str) -> anyhow::Result<u64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix(key)).context("no such line")?;
-    line.split_whitespace().next().context("no number")?.parse().context("no number")
+    let line = status.lines().find_map(|line| line.strip_prefix(key));
+    let number = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+    number.with_context(|| format!("/proc/{process}/status has no number for {key}"))
 }

@@ -32,7 +32,7 @@ impl BenchSetup {
         let cache = Cache::open()?;
         let kernel =
             disklab_kernels::find(&cache, &share, disklab_kernels::Btrfs::Policies, "newest")
-                .context("run `disklab kernel build` first")?;
+                .context("found no built kernel; build one: disklab kernel build")?;
         Ok(Self { share, cache, kernel, installation: Installation::find()? })
     }
 

@@ -49,7 +49,7 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
     let queue = Path::new("/sys/block").join(attached.disk()?.name).join("queue");
     for (name, value) in [("rotational", "1"), ("scheduler", "mq-deadline")] {
         let path = queue.join(name);
-        fs::write(&path, value).with_context(|| format!("write {}", path.display()))?;
+        fs::write(&path, value).with_context(|| format!("cannot write {}", path.display()))?;
     }
     // The folder is not in /tmp, which fio alone does not see.
     let here = tempfile::tempdir_in("/dev/shm")?;
@@ -149,16 +149,19 @@ fn as_a_trial(
     command.args(["--allow", "devices.toml", "--devices", &attached.0, "--out"]).arg(record);
     command.args((!trace).then_some("--no-trace"));
     let run = command.current_dir(here).env("DISKLAB_STATE", here.join("state")).output()?;
-    ensure!(run.status.success(), "disklab run: {}", String::from_utf8_lossy(&run.stderr));
+    ensure!(run.status.success(), "disklab run failed: {}", String::from_utf8_lossy(&run.stderr));
     let record = Record::open(record)?;
-    let outcome = record.lines().first().context("no trial")?;
-    let raw = record.raw(outcome).context("no raw output")?;
+    let outcome = record.lines().first().context("bench host: the record has no trial")?;
+    let raw = record.raw(outcome).context("bench host: the trial has no raw output")?;
     let steps = Step::read_all(&fs::read(raw.join(names::STEPS))?);
     let measured = steps.into_iter().find_map(|step| match step {
         Step::Program { step, end } if step == "measure" => Some(end.command),
         _ => None,
     });
-    Ok((measured.context("nothing was measured")?, numbers(&raw.join(names::FIO))?))
+    Ok((
+        measured.context("bench host: the trial has no step `measure`")?,
+        numbers(&raw.join(names::FIO))?,
+    ))
 }
 
 /// Runs fio alone with a /tmp in memory, as trials have. fio polls a file there,
@@ -173,15 +176,20 @@ fn alone(command: &[String], here: &Path) -> anyhow::Result<Numbers> {
         .args(["--mount", "sh", "-c", "mount -t tmpfs tmpfs /tmp && exec \"$@\"", "sh"])
         .args(words)
         .output()?;
-    ensure!(run.status.success(), "fio: {}", String::from_utf8_lossy(&run.stderr));
+    ensure!(run.status.success(), "fio failed: {}", String::from_utf8_lossy(&run.stderr));
     numbers(&report)
 }
 
 fn numbers(report: &Path) -> anyhow::Result<Numbers> {
-    let report: Value = serde_json::from_slice(&fs::read(report)?)?;
-    let read = &report["jobs"][0]["read"];
-    let p99 = read["lat_ns"]["percentile"][P99].as_f64().context("no p99")?;
-    Ok([read["iops"].as_f64().context("no IOPS")?, p99])
+    let numbers: Value = serde_json::from_slice(&fs::read(report)?)?;
+    let read = &numbers["jobs"][0]["read"];
+    let p99 = read["lat_ns"]["percentile"][P99]
+        .as_f64()
+        .with_context(|| format!("{}: no p99 of reads", report.display()))?;
+    Ok([
+        read["iops"].as_f64().with_context(|| format!("{}: no IOPS of reads", report.display()))?,
+        p99,
+    ])
 }
 
 /// Finds the program in the profile of this bench, for speed.

@@ -150,7 +150,8 @@ struct Run {
 
 fn timed(mut command: Command) -> anyhow::Result<Run> {
     let start = Instant::now();
-    let mut child = command.stdout(Stdio::null()).spawn().context("a reader")?;
+    let spawned = command.stdout(Stdio::null()).spawn();
+    let mut child = spawned.with_context(|| format!("cannot start {command:?}"))?;
     let mut peak = Bytes(0);
     loop {
         // The kernel keeps the peak, so that only memory of the last ms can be missed.

@@ -18,11 +18,15 @@ pub fn run(place: &BenchSetup) -> anyhow::Result<Vec<Figure>> {
     let trial = trials
         .iter()
         .find(|trial| trial.id.contains("hdd-8-mixed+randread-4k-qd32"))
-        .context("no such trial")?;
+        .context("bench memory: read-policy-quick has no hdd-8-mixed+randread-4k-qd32")?;
     let (mut figures, mut peaks) = (Vec::new(), Vec::new());
     for size in [Bytes::gib(1), Bytes::gib(50)] {
         let mut trial = trial.clone();
-        trial.workload.fio_mut().context("not fio's")?.file_size = size;
+        trial
+            .workload
+            .fio_mut()
+            .context("bench memory: the trial's workload is not one of fio")?
+            .file_size = size;
         let (done, trial) = (AtomicBool::new(false), std::slice::from_ref(&trial));
         let peak = std::thread::scope(|scope| {
             let peak = scope.spawn(|| watch(&done));

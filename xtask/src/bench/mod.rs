@@ -58,7 +58,7 @@ const SECTIONS: [(&str, Section); 16] = [
 pub fn run(only: &[String]) -> anyhow::Result<()> {
     let known = SECTIONS.map(|(name, _)| name);
     if let Some(name) = only.iter().find(|name| !known.contains(&name.as_str())) {
-        anyhow::bail!("there is no section {name}; known: {}", known.join(", "));
+        anyhow::bail!("bench: unknown section `{name}`; known: {}", known.join(", "));
     }
     let mut figures = Vec::new();
     for (name, section) in SECTIONS {
@@ -73,7 +73,11 @@ pub fn run(only: &[String]) -> anyhow::Result<()> {
     }
     let below = figures.iter().filter(|figure| figure.is_below()).count();
     print(&figures);
-    anyhow::ensure!(below == 0, "figures below their bars: {below}");
+    anyhow::ensure!(
+        below == 0,
+        "{below} of {} figures miss their bars, marked above; is the machine otherwise idle?",
+        figures.len()
+    );
     Ok(())
 }
 

@@ -47,7 +47,7 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
             .arg(&page)
             .stdout(Stdio::null())
             .status()?;
-        ensure!(status.success(), "disklab report: {status}");
+        ensure!(status.success(), "disklab report ended with {status}");
         turns.push(start.elapsed().as_secs_f64());
     }
     let seconds = median(&turns);
@@ -69,11 +69,15 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
 fn opened(page: &Path) -> anyhow::Result<f64> {
     let home = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("crates/report/tests/browser");
     let target = std::env::current_exe()?;
-    let modules =
-        target.ancestors().nth(2).context("no target folder")?.join("browser-tests/node_modules");
+    let modules = target
+        .ancestors()
+        .nth(2)
+        .context("bench report: this program is in no target folder; run it by cargo xtask")?
+        .join("browser-tests/node_modules");
     ensure!(
         modules.is_dir(),
-        "run the tests in a browser once: cargo test -p disklab --test cli in_a_browser"
+        "{} does not exist; this makes it: cargo test -p disklab --test cli in_a_browser",
+        modules.display()
     );
     let turn = || -> anyhow::Result<f64> {
         let done = Command::new("node")
@@ -82,10 +86,12 @@ fn opened(page: &Path) -> anyhow::Result<f64> {
             .env("NODE_PATH", &modules)
             .stdin(Stdio::null())
             .output()
-            .context("node does not start")?;
+            .context("cannot start node; install nodejs")?;
         let said = String::from_utf8_lossy(&done.stdout);
         ensure!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr).trim());
-        said.trim().parse().context("no number of seconds")
+        said.trim()
+            .parse()
+            .with_context(|| format!("report.test.js: expected seconds, found `{}`", said.trim()))
     };
     let turns = (0..TURNS).map(|_| turn()).collect::<Result<Vec<_>, _>>()?;
     Ok(median(&turns))

@@ -20,7 +20,7 @@ pub fn run(place: &BenchSetup) -> anyhow::Result<Vec<Figure>> {
     let hdd = trials
         .iter()
         .find(|trial| trial.id.starts_with("hdd-8-mixed"))
-        .context("the suite has no hdd-8-mixed")?;
+        .context("bench start: read-policy-quick has no trial on hdd-8-mixed")?;
     let mut seconds = Vec::new();
     for turn in 0..=TURNS {
         let start = Instant::now();
@@ -35,7 +35,8 @@ pub fn run(place: &BenchSetup) -> anyhow::Result<Vec<Figure>> {
         })?;
         let first: Option<Duration> =
             first.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let first = first.context("the trial was over before it was seen to measure")?;
+        let first =
+            first.context("bench start: the trial ended before its measurement was seen")?;
         // The first turn may prepare the disks.
         if turn > 0 {
             seconds.push(first.as_secs_f64());
@@ -90,7 +91,8 @@ pub fn run_with(
     executor.run_trials(trials, &writer, events)?;
     let record = Record::open(writer.folder())?;
     if let Some(bad) = record.lines().iter().find(|outcome| outcome.status != Status::Ok) {
-        anyhow::bail!("{}: {}", bad.trial, bad.reason.as_deref().unwrap_or("no reason"));
+        let reason = bad.reason.as_deref().unwrap_or("the record gives no reason");
+        anyhow::bail!("bench: trial {} failed: {reason}", bad.trial);
     }
     Ok(record.lines().to_vec())
 }

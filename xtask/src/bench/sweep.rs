@@ -10,8 +10,10 @@ use std::process::{Command, Stdio};
 pub fn run() -> anyhow::Result<Vec<Figure>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let disklab = disklab()?;
-    let made = Command::new(root.join("install/python")).status().context("install/python")?;
-    ensure!(made.success(), "install/python says above what is missing");
+    let made = Command::new(root.join("install/python"))
+        .status()
+        .context("cannot start install/python")?;
+    ensure!(made.success(), "install/python failed; its message is above");
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
     let out = Command::new(target.join("python/bin/python"))
@@ -21,11 +23,13 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
         .stderr(Stdio::inherit())
         .output()
         .context("cannot start python/bench/sweep.py")?;
-    ensure!(out.status.success(), "python/bench/sweep.py says above what went wrong");
+    ensure!(out.status.success(), "python/bench/sweep.py failed; its message is above");
     let measured: Value =
-        serde_json::from_slice(&out.stdout).context("what python/bench/sweep.py measured")?;
+        serde_json::from_slice(&out.stdout).context("python/bench/sweep.py printed no JSON")?;
     let value = |name: &str| {
-        measured[name].as_f64().with_context(|| format!("python/bench/sweep.py: no {name}"))
+        measured[name]
+            .as_f64()
+            .with_context(|| format!("python/bench/sweep.py printed no number `{name}`"))
     };
     let figure = |what: &str, name: &str, digits: usize, bar: f64, unit: &str| {
         let value = value(name)?;

@@ -33,7 +33,7 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
     let start = Instant::now();
     pack(place.path())?;
     let packing = start.elapsed().as_secs_f64();
-    let path = find(place.path()).context("no trace")?;
+    let path = find(place.path()).context("bench trace: packing the requests wrote no trace")?;
     let each = std::fs::metadata(&path)?.len() as f64 / REQUESTS as f64;
     // The peak is counted from now on.
     std::fs::write("/proc/self/clear_refs", "5")?;
@@ -41,12 +41,16 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
     let start = Instant::now();
     let survey = Survey::read(open(&path)?);
     let reading = start.elapsed().as_secs_f64();
-    let phase: &TracePhase = &survey.measure().context("no phase")?;
+    let phase: &TracePhase =
+        &survey.measure().context("bench trace: the trace has no measured phase")?;
     let line = Timeline::read(open(&path)?, &survey, phase, SHAPE)?;
     let both = start.elapsed().as_secs_f64();
     let mib = status_kib("self", "VmHWM:")?.saturating_sub(before) as f64 / 1024.0;
     let counted: u64 = line.disks.iter().flat_map(|disk| &disk.bins).map(|bin| bin.requests).sum();
-    anyhow::ensure!(counted == REQUESTS, "{counted} requests of {REQUESTS} are in the timeline");
+    anyhow::ensure!(
+        counted == REQUESTS,
+        "bench trace: the timeline has {counted} of the trace's {REQUESTS} requests"
+    );
     let what = |what: &str| format!("trace of 10 million requests: {what}");
     Ok(vec![
         // Everything is random here; traces of the suites take fewer bytes.
@@ -71,7 +75,7 @@ fn write(path: &Path) -> anyhow::Result<()> {
     for number in 0..REQUESTS + IN_FLIGHT as u64 {
         if number >= IN_FLIGHT as u64 {
             let Reverse((end, slot, disk, submitted, started)) =
-                flying.pop().context("nothing in flight")?;
+                flying.pop().context("bench trace: no request is in flight")?;
             let sector = random.next_u64() % (50 << 21) / 8 * 8;
             let served = Served {
                 disk,

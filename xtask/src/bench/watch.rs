@@ -81,8 +81,9 @@ fn account(attached: &Attached) -> anyhow::Result<Figure> {
     let remarks =
         account::write(folder.path(), &["loop"], false, false).map_err(anyhow::Error::msg)?;
     let took = begun.elapsed().as_secs_f64();
-    ensure!(remarks.is_empty(), "{remarks:?}");
-    let trace = disklab_trace::open(&find(folder.path()).context("no trace")?)?;
+    ensure!(remarks.is_empty(), "bench watch: the trace has faults: {remarks:?}");
+    let trace =
+        disklab_trace::open(&find(folder.path()).context("bench watch: no trace was written")?)?;
     let rate = trace.count() as f64 / took;
     Ok(Figure::number("requests a second that become a trace after a trial", rate, 0))
 }
@@ -104,9 +105,14 @@ fn iops(attached: &Attached, depth: u32, watched: Watched) -> anyhow::Result<f64
     if let Some(watch) = watch {
         watch.mark(Mark::End).map_err(anyhow::Error::msg)?;
         let trace = watch.end()?.trace;
-        ensure!(!matches!(trace, WatchTrace::Failed(_)), "no trace: {trace:?}");
+        ensure!(
+            !matches!(trace, WatchTrace::Failed(_)),
+            "bench watch: the kernel's trace cannot be read: {trace:?}"
+        );
     }
-    report["jobs"][0]["read"]["iops"].as_f64().context("fio reported no IOPS")
+    report["jobs"][0]["read"]["iops"]
+        .as_f64()
+        .context("bench watch: fio's report has no IOPS of reads")
 }
 
 fn name() -> String {
@@ -119,7 +125,7 @@ fn fio(path: &str, arguments: &[&str]) -> anyhow::Result<Value> {
         .arg(format!("--filename={path}"))
         .args(arguments)
         .output()?;
-    ensure!(run.status.success(), "fio: {}", String::from_utf8_lossy(&run.stderr));
+    ensure!(run.status.success(), "fio failed: {}", String::from_utf8_lossy(&run.stderr));
     Ok(serde_json::from_slice(&run.stdout)?)
 }
 
@@ -139,7 +145,7 @@ impl Attached {
         let attached = Command::new("losetup").args(["--find", "--show"]).arg(image).output()?;
         ensure!(
             attached.status.success(),
-            "losetup: {}",
+            "losetup failed: {}",
             String::from_utf8_lossy(&attached.stderr)
         );
         Ok(Self(String::from_utf8(attached.stdout)?.trim().to_owned()))
@@ -148,7 +154,9 @@ impl Attached {
     pub fn disk(&self) -> anyhow::Result<Disk> {
         let name = self.0.trim_start_matches("/dev/").to_owned();
         let number = std::fs::read_to_string(format!("/sys/class/block/{name}/dev"))?;
-        let (major, minor) = number.trim().split_once(':').context("no device number")?;
+        let (major, minor) = number.trim().split_once(':').with_context(|| {
+            format!("{name}: expected MAJOR:MINOR in sysfs, found `{}`", number.trim())
+        })?;
         Ok(Disk {
             named: PathBuf::from(&self.0),
             number: (major.parse()?, minor.parse()?),

@@ -25,16 +25,16 @@ pub fn check(index: &CellIndex) -> anyhow::Result<()> {
     for axis in NEEDED {
         anyhow::ensure!(
             suite.axes().iter().any(|known| known.axis == axis),
-            "{name}: its suite does not say the {axis}, and a page is about that too; run it with \
-             --set {axis}=..."
+            "{name}: its suite has no axis `{axis}`, which the page needs; run it with --set \
+             {axis}=..."
         );
     }
     for other in suite.axes().iter().filter(|known| !NEEDED.iter().any(|axis| known.axis == *axis))
     {
         anyhow::ensure!(
             other.values.len() == 1,
-            "{name}: it has several values of {0}, which a page does not tell apart; run it with \
-             one (--set {0}=...)",
+            "{name}: it has several values of `{0}`, and the page has no column for them; run it \
+             with one (--set {0}=...)",
             other.axis
         );
     }
@@ -46,11 +46,11 @@ pub fn place(index: &CellIndex, trial: &IndexedTrial) -> anyhow::Result<(CellPla
     let (name, id) = (index.record.folder().display(), trial.id);
     let value = |axis: Axis| {
         let value = trial.cell.value(axis.as_str()).or_else(|| index.fixed.value(axis.as_str()));
-        let lacking = || format!("{name}: trial {id} has no {axis}, which its suite varies");
+        let lacking = || format!("{name}: trial {id} has no {axis}, an axis of its suite");
         value.map(str::to_owned).with_context(lacking)
     };
     let jobs = value(Axis::Jobs)?;
-    let no_number = || format!("{name}: trial {id} has `{jobs}` jobs");
+    let no_number = || format!("{name}: trial {id}: jobs: expected a whole number, found `{jobs}`");
     let place = CellPlace {
         array: value(Axis::Array)?,
         background: value(Axis::Background)?,

@@ -46,11 +46,13 @@ const FOLDER: &str = "docs/results";
 
 /// Makes the page with this name from these records.
 pub fn run(page_name: Option<&str>, folders: &[PathBuf]) -> anyhow::Result<()> {
-    let repository =
-        Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask is in no repository")?;
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .context("xtask is not in a repository; run it in disklab's tree")?;
     let write = |name: &str, page: &str| -> anyhow::Result<()> {
         let path = repository.join(FOLDER).join(format!("{name}.md"));
-        fs::write(&path, wrapped(page)).with_context(|| format!("write {}", path.display()))?;
+        fs::write(&path, wrapped(page))
+            .with_context(|| format!("cannot write {}", path.display()))?;
         println!("{}", path.display());
         Ok(())
     };
@@ -65,9 +67,15 @@ pub fn run(page_name: Option<&str>, folders: &[PathBuf]) -> anyhow::Result<()> {
         return write(until_decided::NAME, &page);
     }
     let names = KINDS.map(|kind| kind.name).into_iter().chain([audit::NAME, until_decided::NAME]);
-    let kind = KINDS.into_iter().find(|kind| Some(kind.name) == page_name).with_context(|| {
-        format!("no page {}; known: {}", page_name.unwrap_or("named"), names.format(", "))
-    })?;
+    let kind =
+        KINDS.into_iter().find(|kind| Some(kind.name) == page_name).with_context(
+            || match page_name {
+                Some(name) => {
+                    format!("results: unknown page `{name}`; known: {}", names.format(", "))
+                }
+                None => format!("results: name a page: {}", names.format(", ")),
+            },
+        )?;
     anyhow::ensure!(!folders.is_empty(), "usage: cargo xtask results {} RECORD...", kind.name);
     let records =
         folders.iter().map(|folder| Record::open(folder)).collect::<Result<Vec<_>, _>>()?;
@@ -109,14 +117,14 @@ fn check_lab(lab: &Lab, merged: &Merged) -> anyhow::Result<()> {
     for array in &merged.arrays {
         anyhow::ensure!(
             lab.arrays.contains_key(array),
-            "the lab has no array `{array}`, which a record has"
+            "the lab has no array `{array}`, which a record names; add its file to lab/arrays"
         );
     }
     let devices = merged.all().filter_map(Trial::sample).flat_map(|sample| &sample.devices);
     for device in devices.filter_map(|device| device.device.as_ref()) {
         anyhow::ensure!(
             lab.devices.contains_key(device),
-            "the lab has no device `{device}`, which a record has"
+            "the lab has no device `{device}`, which a record names; add its file to lab/devices"
         );
     }
     Ok(())
@@ -127,7 +135,7 @@ fn check_suite(kind: &Kind, record: &Record) -> anyhow::Result<()> {
     let suites: Vec<_> = kind.suites.iter().map(|suite| format!("`{suite}`")).collect();
     anyhow::ensure!(
         kind.suites.contains(&name.as_str()),
-        "{}: a record of the suite `{name}`; the page {} is made of records of {}",
+        "{}: it is a record of the suite `{name}`, and the page {} needs records of {}",
         record.folder().display(),
         kind.name,
         listed(&suites)

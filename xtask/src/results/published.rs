@@ -115,14 +115,21 @@ impl Published {
 
 fn row(kind: &Kind, head: &[&str], line: &str) -> anyhow::Result<Row> {
     let cells: Vec<_> = line.split(',').collect();
-    anyhow::ensure!(cells.len() == head.len(), "{} columns, not {}", cells.len(), head.len());
+    anyhow::ensure!(
+        cells.len() == head.len(),
+        "expected {} columns, as in the head; found {}",
+        head.len(),
+        cells.len()
+    );
     let text = |name: &str| head.iter().position(|known| *known == name).map(|at| cells[at]);
-    let required =
-        |name: &str| text(name).map(str::to_owned).with_context(|| format!("no column {name}"));
+    let required = |name: &str| {
+        let found = text(name).map(str::to_owned);
+        found.with_context(|| format!("the column `{name}` is missing"))
+    };
     let number = |name: &str| match text(name) {
-        None => anyhow::bail!("no column {name}"),
+        None => anyhow::bail!("the column `{name}` is missing"),
         Some("") => Ok(None),
-        Some(text) => Ok(Some(text.parse::<f64>()?)),
+        Some(text) => Ok(Some(text.parse::<f64>().with_context(|| format!("{name}: `{text}`"))?)),
     };
     let values = kind.columns.iter().map(|column| number(column.csv));
     let values = values.collect::<anyhow::Result<Vec<Option<f64>>>>()?;

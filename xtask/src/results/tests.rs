@@ -271,16 +271,13 @@ fn a_record_that_does_not_say_all_is_refused() {
     };
     let without_jobs = TEXT.replace("jobs = [1, 4]\n", "");
     let message = error(&without_jobs, &["background=none"], &crossed);
-    assert!(
-        message.contains("does not say the jobs") && message.contains("--set jobs="),
-        "{message}"
-    );
+    assert!(message.contains("has no axis `jobs`") && message.contains("--set jobs="), "{message}");
 
     let message = error(TEXT, &["background=none"], &crossed);
     assert!(message.contains("has no jobs"), "{message}");
 
     let message = error(TEXT, &["scheduler=none,bfq"], &crossed);
-    assert!(message.contains("several values of scheduler"), "{message}");
+    assert!(message.contains("several values of `scheduler`"), "{message}");
 
     let message = error("question = 1", &[], &crossed);
     assert!(message.contains("its suite cannot be read"), "{message}");

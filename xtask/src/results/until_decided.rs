@@ -23,15 +23,23 @@ const FEWEST: u32 = 3;
 /// number of seeds for every cell.
 pub fn page(decided: &Record, fixed: &Record) -> anyhow::Result<String> {
     let until = interim_plan([decided]).with_context(|| {
-        format!("{}: not a record of `run --until-decided`", decided.folder().display())
+        format!(
+            "{}: it is not a record of `run --until-decided`; run the suite with that option",
+            decided.folder().display()
+        )
     })?;
     anyhow::ensure!(
         interim_plan([fixed]).is_none(),
-        "{}: its seeds depended on verdicts too; run the suite with --seeds alone",
+        "{}: it is a record of `run --until-decided` too; run the suite with --seeds alone",
         fixed.folder().display()
     );
     let suites = [decided, fixed].map(|record| record.manifest().suite.sha256());
-    anyhow::ensure!(suites[0] == suites[1], "the two records are of different suites");
+    anyhow::ensure!(
+        suites[0] == suites[1],
+        "{} and {} are records of different suites; name two of the same suite",
+        decided.folder().display(),
+        fixed.folder().display()
+    );
     let rule = DecisionRule::recorded(until)?;
     let metrics: Vec<Metric> = until.metrics.iter().map(|name| Metric::of_name(name)).collect();
     let judged = |record,

@@ -53,7 +53,7 @@ fn is_made_of(
         Err(format!("{what}, so that it is left alone; if it is not needed: zpool destroy {name}"))
     };
     if leaves.is_empty() {
-        return somebodys(format!("what the pool {name} is made of cannot be told"));
+        return somebodys(format!("zpool prints no path of a disk in the pool {name}"));
     }
     let is_ours = |leaf: &PathBuf| {
         find(leaf).is_some_and(|found| disks.iter().any(|disk| wipe::is_it(disk, &found)))
@@ -123,8 +123,8 @@ mod tests {
             "sdc, which was not given",
         );
         refused(SAID, &given, &given[..1], "sdc, which was not given");
-        refused("disklab-1\t1.98G\n\tmirror-0\t1.98G\n", &given, &given, "cannot be told");
-        refused("", &given, &given, "cannot be told");
+        refused("disklab-1\t1.98G\n\tmirror-0\t1.98G\n", &given, &given, "no path of a disk");
+        refused("", &given, &given, "no path of a disk");
         // Disks without a serial are identified by their numbers.
         let [one, other] = [disk("sdb", None), Disk { number: (9, 9), ..disk("sdb", None) }];
         let said = "\t/dev/sdb\t2.00G\n";

@@ -115,13 +115,13 @@ fn queue_error(table: &TomlTable<'_, '_>, key: &str) -> Option<Nanos> {
 }
 
 fn queue_patience(table: &TomlTable<'_, '_>, key: &str) -> Option<Nanos> {
-    let sensible = Nanos::from_millis(1)..=Nanos::from_secs(60);
+    let range = Nanos::from_millis(1)..=Nanos::from_secs(60);
     if !table.has(key) && table.has(WINDOW) && table.has(LIMIT) {
-        table.within(LIMIT, sensible)?;
+        table.within(LIMIT, range)?;
         return of_window(table).map(|(_, patience)| patience);
     }
     table.refuse_if(table.has(LIMIT), LIMIT, || format!("write {key} in its place"));
-    table.within(key, sensible)
+    table.within(key, range)
 }
 
 impl Hdd {

@@ -133,7 +133,7 @@ impl Ssd {
     pub(super) fn read(table: &TomlTable<'_, '_>, bytes: Option<Bytes>) -> Option<Self> {
         let ssd = Self::from_table(table)?;
         table.refuse_if(ssd.write_drain > Some(ssd.write_buffer), "write_drain", || {
-            format!("more than `write_buffer` ({}) is never free", ssd.write_buffer)
+            format!("is larger than `write_buffer`, {}", ssd.write_buffer)
         });
         bytes.is_none_or(|bytes| ssd.has_room(table, bytes)).then_some(ssd)
     }
@@ -187,8 +187,8 @@ fn read_page_times(table: &TomlTable<'_, '_>, key: &str) -> Option<Vec<Nanos>> {
         table.wrong(key, format!("{most}: {example}"));
     }
     for time in &times {
-        let sensible = Nanos::from_micros(1)..=Nanos::from_millis(10);
-        if let Err(message) = in_range(&time.value, &sensible) {
+        let range = Nanos::from_micros(1)..=Nanos::from_millis(10);
+        if let Err(message) = in_range(&time.value, &range) {
             table.wrong_at(&time.place, message);
         }
     }

@@ -114,8 +114,8 @@ fn the_queue_of_an_hdd() {
     assert_eq!(hdd(HDD), (error, patience, 1));
     assert_eq!(hdd(&format!("{HDD}completion_batch = 11\n")), (error, patience, 11));
     for (key, value, message) in [
-        ("queue_error", "\"2 s\"", "queue_error: 2 s is not sensible"),
-        ("queue_patience", "\"0\"", "queue_patience: 0 ns is not sensible"),
+        ("queue_error", "\"2 s\"", "queue_error: 2 s is out of range"),
+        ("queue_patience", "\"0\"", "queue_patience: 0 ns is out of range"),
     ] {
         let found = wrong(HDD, key, value);
         assert!(found.contains(message), "{found}");
@@ -130,8 +130,8 @@ fn the_queue_of_an_hdd() {
     assert_eq!(read(&desktop).unwrap().estimated, []);
     assert_eq!(hdd(&older("32")), (Nanos::from_millis(4), Nanos::from_secs(5), 1));
     for (text, message) in [
-        (format!("{HDD}completion_batch = 0\n"), "completion_batch: 0 is not sensible"),
-        (older("0"), "queue_window: 0 is not sensible"),
+        (format!("{HDD}completion_batch = 0\n"), "completion_batch: 0 is out of range"),
+        (older("0"), "queue_window: 0 is out of range"),
         (format!("{HDD}queue_window = 8\n"), "queue_window: queue_error is given in its place"),
         (format!("{HDD}age_limit = \"1 s\"\n"), "age_limit: write queue_patience in its place"),
         (HDD.replace("queue_error = \"8ms\"\n", ""), "queue_error: is missing: a time in quotes"),
@@ -150,12 +150,12 @@ fn sizes_are_whole_blocks() {
 #[test]
 fn hdd_numbers_that_cannot_be() {
     for (key, value, message) in [
-        ("rpm", "0", "d:4:7: hdd.rpm: 0 is not sensible: from 3000 to 20000 is"),
+        ("rpm", "0", "d:4:7: hdd.rpm: 0 is out of range (3000 to 20000)"),
         ("rpm", "\"7200\"", "d:4:7: hdd.rpm: expected a whole number, found a string"),
         (
             "seek_average",
             "\"900us\"",
-            "d:6:16: hdd.seek_average: 900 us is not sensible: from 1 ms to 50 ms is",
+            "d:6:16: hdd.seek_average: 900 us is out of range (1 ms to 50 ms)",
         ),
         (
             "seek_track_to_track",
@@ -204,7 +204,7 @@ fn ssd_numbers_that_cannot_be() {
         (
             "read_page",
             "[\"45us\", \"45s\"]",
-            "d:7:22: ssd.read_page: 45 s is not sensible: from 1 us to 10 ms is",
+            "d:7:22: ssd.read_page: 45 s is out of range (1 us to 10 ms)",
         ),
         (
             "read_page",
@@ -212,7 +212,7 @@ fn ssd_numbers_that_cannot_be() {
             "d:7:13: ssd.read_page: expected a list in square brackets, each of it a time in \
              quotes, such as \"8.5 ms\"",
         ),
-        ("channels", "0", "d:4:12: ssd.channels: 0 is not sensible: from 1 to 64 is"),
+        ("channels", "0", "d:4:12: ssd.channels: 0 is out of range (1 to 64)"),
         (
             "link",
             "\"6 Gbit/s\"",
@@ -242,17 +242,17 @@ fn ssd_numbers_that_cannot_be() {
     }
     assert_eq!(
         wrong(SSD, "preconditioned", "\"at randon\""),
-        "d:23:18: ssd.preconditioned: there is no state of an SSD `at randon`; did you mean `at \
+        "d:23:18: ssd.preconditioned: unknown state of an SSD `at randon`; did you mean `at \
          random`?"
     );
     let more = SSD.replace("write_buffer", "write_drain = \"33 MiB\"\nwrite_buffer");
     assert_eq!(
         read(&more).unwrap_err(),
-        "d:16:15: ssd.write_drain: more than `write_buffer` (32 MiB) is never free"
+        "d:16:15: ssd.write_drain: is larger than `write_buffer`, 32 MiB"
     );
     assert_eq!(
         wrong(SSD, "cell_bits", "1"),
-        "d:26:13: ssd.slc.cell_bits: 1 is not sensible: from 2 to 5 is"
+        "d:26:13: ssd.slc.cell_bits: 1 is out of range (2 to 5)"
     );
 }
 

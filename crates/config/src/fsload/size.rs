@@ -90,7 +90,7 @@ fn shaped(text: &str, word: &str) -> Result<Option<(u32, Bytes)>, String> {
     // The conversion makes NaN and negative numbers 0, which is out of range.
     let thousandths = (shape * 1000.0).round() as u32;
     if !SHAPES.contains(&thousandths) {
-        return Err(format!("`{text}`: {shape} is not sensible: from 0.1 to 10 is"));
+        return Err(format!("`{text}`: {shape} is out of range (0.1 to 10)"));
     }
     Ok(Some((thousandths, bytes(mean)?)))
 }

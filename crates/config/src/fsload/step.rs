@@ -247,7 +247,7 @@ fn amount(text: &str) -> Result<Bytes, String> {
     if (1..=(1 << 20)).contains(&bytes.0) {
         return Ok(bytes);
     }
-    Err(format!("{bytes} at a time is not sensible: from 1 B to 1 MiB is"))
+    Err(format!("{bytes} at a time is out of range (1 B to 1 MiB)"))
 }
 
 #[cfg(test)]
@@ -321,7 +321,7 @@ mod tests {
         assert!(wrong(&["delete articles"]).contains("`per_folder` files"));
         assert!(wrong(&["enter folder", "read all mail"]).contains("no `per_folder` files"));
         assert!(wrong(&["delete nails"]).contains("mail"));
-        assert!(wrong(&["open", "read 2 MiB"]).contains("not sensible"));
+        assert!(wrong(&["open", "read 2 MiB"]).contains("out of range"));
         assert!(wrong(&["dance"]).contains("unknown"));
     }
 }

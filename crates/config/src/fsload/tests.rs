@@ -56,7 +56,7 @@ fn one_of_several_loops_is_drawn() {
 fn mistakes_are_told_where_they_are() {
     let wrong = |from: &str, to: &str| read(&PROXY.replace(from, to)).unwrap_err();
     assert!(wrong("\"close\", \"open\"", "\"open\"").contains("`open`: close the file before"));
-    assert!(wrong("count = 1000", "count = 0").contains("count: 0 is not sensible"));
+    assert!(wrong("count = 1000", "count = 0").contains("count: 0 is out of range"));
     assert!(wrong("there = 80", "there = 180").contains("there: 180"));
     assert!(
         wrong("count = 1000\nthere = 80", "count = 1000\nper_folder = 3")

@@ -91,7 +91,7 @@ impl JobFile {
         }
         if sections.len() > MOST_SECTIONS {
             let count = sections.len();
-            return Err(vec![format!("{count} sections: from 1 to {MOST_SECTIONS} are sensible")]);
+            return Err(vec![format!("{count} sections are out of range (1 to {MOST_SECTIONS})")]);
         }
         let mut names = BTreeSet::new();
         for section in &sections {
@@ -130,7 +130,7 @@ impl JobFile {
         let all = jobs.iter().map(|job| job.numjobs).fold(0, u32::saturating_add);
         if all > *JOBS.end() {
             let most = JOBS.end();
-            mistakes.push(format!("{all} jobs together: at most {most} are sensible"));
+            mistakes.push(format!("{all} jobs together are out of range (1 to {most})"));
         }
         if !mistakes.is_empty() {
             return Err(mistakes);
@@ -201,7 +201,7 @@ fn check_key(key: &str, value: Option<&str>) -> Result<(), String> {
         return Err(format!("`{key}` is not taken: {why}"));
     }
     if !TAKEN.contains(&key) && !IGNORED.contains(&key) && key != "name" {
-        return Err(unknown("key of job files", shown(key).as_str(), TAKEN.iter().copied()));
+        return Err(unknown("key", shown(key).as_str(), TAKEN.iter().copied()));
     }
     let Some(value) = value.filter(|_| !IGNORED.contains(&key)) else { return Ok(()) };
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || MARKS.contains(&byte);
@@ -294,14 +294,10 @@ fn needed(sections: &[Lines]) -> Option<Bytes> {
     sections.iter().filter_map(of_one).max().map(Bytes)
 }
 
-fn number(
-    section: &Lines,
-    key: &str,
-    sensible: std::ops::RangeInclusive<u32>,
-) -> Result<u32, String> {
+fn number(section: &Lines, key: &str, range: std::ops::RangeInclusive<u32>) -> Result<u32, String> {
     let Some((value, number)) = section.value(key) else { return Ok(1) };
-    let parsed = value.parse().ok().filter(|parsed| sensible.contains(parsed));
-    let (least, most) = sensible.into_inner();
+    let parsed = value.parse().ok().filter(|parsed| range.contains(parsed));
+    let (least, most) = range.into_inner();
     parsed.ok_or_else(|| {
         format!("line {number}: `{key}={value}` is out of range ({least} to {most})")
     })

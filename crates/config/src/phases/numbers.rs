@@ -4,7 +4,7 @@ use crate::read::choices;
 
 choices! {
     /// The parser for a program's output.
-    pub enum PrintedNumbers: "reader of numbers" {
+    pub enum PrintedNumbers: "parser of output" {
         Dbench = "dbench",
         FsMark = "fs_mark",
     }

@@ -57,9 +57,9 @@ impl WantedPolicy {
             }
             let keys = || parameters.iter().map(|parameter| parameter.key.as_str());
             let key = key.as_deref().unwrap_or(&parameters[0].key);
-            let index = keys()
-                .position(|known| known == key)
-                .ok_or_else(|| unknown(&format!("parameter of `{}`", policy.name), key, keys()))?;
+            let index = keys().position(|known| known == key).ok_or_else(|| {
+                format!("`{}`: {}", policy.name, unknown("parameter", key, keys()))
+            })?;
             let wrong = |message| format!("`{key}` of `{}`: {message}", policy.name);
             let value = parameters[index].canonical(text, devices).map_err(wrong)?;
             if given[index].replace(value).is_some() {

@@ -100,8 +100,7 @@ impl PolicyParameter {
             ParameterKind::Device => {
                 let value = number(text)?;
                 if value == 0 || value > devices as u64 {
-                    let own = format!("the array's are 1 to {devices}");
-                    return Err(format!("there is no device {value}: {own}"));
+                    return Err(format!("device {value} is out of range (1 to {devices})"));
                 }
                 Ok(value.to_string())
             }
@@ -150,7 +149,7 @@ fn words(table: &TomlTable<'_, '_>) -> Option<ParameterKind> {
 
 fn known_word(text: &str, words: &[String]) -> Result<String, String> {
     let known = words.iter().find(|word| *word == text).cloned();
-    known.ok_or_else(|| unknown("word", text, words.iter().map(String::as_str)))
+    known.ok_or_else(|| unknown("value", text, words.iter().map(String::as_str)))
 }
 
 /// Returns whether a text can be a key or a word: both are parts of a trial's id, and must differ

@@ -154,32 +154,32 @@ impl<'r, 's> TomlTable<'r, 's> {
         self.optional(key).unwrap_or(default)
     }
 
-    /// Reads a key that must be there with a value in a sensible range.
-    pub fn within<T: Ranged>(&self, key: &str, sensible: RangeInclusive<T>) -> Option<T> {
+    /// Reads a key that must be there with a value in a range.
+    pub fn within<T: Ranged>(&self, key: &str, range: RangeInclusive<T>) -> Option<T> {
         let value = self.required(key)?;
-        self.check_within(key, value, &sensible)
+        self.check_within(key, value, &range)
     }
 
-    /// Reads a key with a default and a sensible range.
+    /// Reads a key with a default and a range.
     pub fn within_or<T: Ranged>(
         &self,
         key: &str,
-        sensible: RangeInclusive<T>,
+        range: RangeInclusive<T>,
         default: T,
     ) -> Option<T> {
         match self.ask(key, None) {
             None => Some(default),
-            Some(value) => self.check_within(key, self.convert(key, value)?, &sensible),
+            Some(value) => self.check_within(key, self.convert(key, value)?, &range),
         }
     }
 
-    /// Reads a key that may be left out, in a sensible range. The outer `None` means a wrong value.
+    /// Reads a key that may be left out, in a range. The outer `None` means a wrong value.
     pub fn optional_within<T: Ranged>(
         &self,
         key: &str,
-        sensible: RangeInclusive<T>,
+        range: RangeInclusive<T>,
     ) -> Option<Option<T>> {
-        given(self.has(key).then(|| self.within(key, sensible)))
+        given(self.has(key).then(|| self.within(key, range)))
     }
 
     /// Reads a key that may be left out. The outer `None` means a wrong value.
@@ -192,13 +192,13 @@ impl<'r, 's> TomlTable<'r, 's> {
         Some(self.or(key, default))
     }
 
-    /// Reads a key that may be left out, in a sensible range; a wrong value counts as left out.
+    /// Reads a key that may be left out, in a range; a wrong value counts as left out.
     pub fn lenient_within<T: Ranged>(
         &self,
         key: &str,
-        sensible: RangeInclusive<T>,
+        range: RangeInclusive<T>,
     ) -> Option<Option<T>> {
-        Some(self.optional_within(key, sensible).flatten())
+        Some(self.optional_within(key, range).flatten())
     }
 
     /// Reads a table that may be left out; a table with mistakes counts as left out.
@@ -229,9 +229,9 @@ impl<'r, 's> TomlTable<'r, 's> {
         given(self.table(key).map(|table| read(&table)))
     }
 
-    /// Reads a key that must be there with a size in a sensible range that is a power of two.
-    pub fn power_of_two(&self, key: &str, sensible: RangeInclusive<Bytes>) -> Option<Bytes> {
-        let size = self.within(key, sensible)?;
+    /// Reads a key that must be there with a size in a range that is a power of two.
+    pub fn power_of_two(&self, key: &str, range: RangeInclusive<Bytes>) -> Option<Bytes> {
+        let size = self.within(key, range)?;
         let fits = size.0.is_power_of_two();
         self.accept(key, fits.then_some(size).ok_or(format!("{size} is not a power of two")))
     }
@@ -246,13 +246,8 @@ impl<'r, 's> TomlTable<'r, 's> {
         all.into_iter().collect()
     }
 
-    fn check_within<T: Ranged>(
-        &self,
-        key: &str,
-        value: T,
-        sensible: &RangeInclusive<T>,
-    ) -> Option<T> {
-        self.accept(key, in_range(&value, sensible).map(|()| value))
+    fn check_within<T: Ranged>(&self, key: &str, value: T, range: &RangeInclusive<T>) -> Option<T> {
+        self.accept(key, in_range(&value, range).map(|()| value))
     }
 
     /// Records the error as a mistake of `key`.

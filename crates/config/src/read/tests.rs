@@ -80,7 +80,7 @@ x.toml:2:9: count: expected a whole number from 0 to 18446744073709551615, found
 x.toml:3:8: time: `20` has no unit: write `20s`, `8.33 ms` or `50us`
 x.toml:5:1: disk.cache: is missing: true or false
 x.toml:6:1: disk.rmp: unknown key; did you mean `rpm`?
-x.toml:7:8: disk.seek: 8 ms is not sensible: from 1 ns to 1 us is
+x.toml:7:8: disk.seek: 8 ms is out of range (1 ns to 1 us)
 x.toml:8:8: disk.list: expected a list in square brackets, each of it a string
 x.toml:9:1: disk.colour: unknown key; known: rpm, seek, list, cache"
     );
@@ -117,7 +117,7 @@ fn a_default_stands_in_only_for_what_is_absent() {
     let read = |table: &TomlTable<'_, '_>| table.within_or::<u32>("jobs", 1..=4, 9);
     assert_eq!(TomlReader::new("x.toml", "").read(read), Ok(9));
     assert_eq!(TomlReader::new("x.toml", "jobs = 2").read(read), Ok(2));
-    assert_eq!(mistakes("jobs = 5", read), "x.toml:1:8: jobs: 5 is not sensible: from 1 to 4 is");
+    assert_eq!(mistakes("jobs = 5", read), "x.toml:1:8: jobs: 5 is out of range (1 to 4)");
     assert_eq!(mistakes("job = 2", read), "x.toml:1:1: job: unknown key; did you mean `jobs`?");
 }
 

@@ -30,15 +30,15 @@ pub fn unexpected<T: FromToml>(value: &DeValue<'_>) -> String {
     format!("expected {}, found {found}", T::EXPECTED)
 }
 
-/// Checks that a value is in a sensible range.
+/// Checks that a value is in a range.
 pub fn in_range<T: PartialOrd + Display>(
     value: &T,
-    sensible: &RangeInclusive<T>,
+    range: &RangeInclusive<T>,
 ) -> Result<(), String> {
-    if sensible.contains(value) {
+    if range.contains(value) {
         return Ok(());
     }
-    Err(format!("{value} is not sensible: from {} to {} is", sensible.start(), sensible.end()))
+    Err(format!("{value} is out of range ({} to {})", range.start(), range.end()))
 }
 
 /// Parses a value that is written as a string.

@@ -135,9 +135,8 @@ impl Suite {
         let question = table.required("question");
         let seeds = table.within("seeds", seeds::SEEDS);
         let memory = read_memory(table);
-        let times = |key, sensible| {
-            table.optional_table(key, |times| DiskTimes::from_table(times, sensible))
-        };
+        let times =
+            |key, range| table.optional_table(key, |times| DiskTimes::from_table(times, range));
         let runtime = times("runtime", &RUNTIME);
         let ramp = times("ramp", &TIMES_BEFORE);
         let mount_options = read_mount_options(table);
@@ -349,7 +348,7 @@ fn read_baseline(table: &TomlTable<'_, '_>, crossed: &[AxisValues]) -> Option<Ba
         let value = axis.canonical(value)?;
         if !known.values.iter().any(|known| known.value == value) {
             let values = known.values.iter().map(|known| known.value.as_str());
-            return Err(unknown(&format!("value of axis `{axis}`"), &value, values));
+            return Err(unknown("value", &value, values));
         }
         Ok(Baseline { axis: *axis, value })
     };

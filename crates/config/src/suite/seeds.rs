@@ -96,7 +96,7 @@ mod tests {
             Ok((6, 5, "6-10".into()))
         );
         assert_eq!(seeds("3").map(|seeds| seeds.numbers().collect::<Vec<_>>()), Ok(vec![1, 2, 3]));
-        assert_eq!(seeds("0"), Err("0 is not sensible: from 1 to 1000 is".to_owned()));
+        assert_eq!(seeds("0"), Err("0 is out of range (1 to 1000)".to_owned()));
         assert_eq!(seeds("9-3"), Err("9-3: the first is above the last".to_owned()));
         for bad in ["", "x", "1-", "-1", "1-2-3", "1001", "1-99999999999"] {
             assert!(seeds(bad).is_err(), "{bad}");

@@ -119,7 +119,7 @@ fn mistakes_of_a_device_that_is_like_another() {
     let head = "summary = \"s\"\nsize = \"1 TB\"\n";
     assert_eq!(
         wrong(&format!("{head}like = \"nas-4bt\"\n")),
-        "devices/mine.toml:3:8: like: there is no device `nas-4bt`; did you mean `nas-4tb`?"
+        "devices/mine.toml:3:8: like: unknown device `nas-4bt`; did you mean `nas-4tb`?"
     );
     assert_eq!(
         wrong(&format!("{head}like = \"nas-4tb\"\n[ssd]\nchannels = 4\n")),
@@ -147,7 +147,7 @@ fn mistakes_of_a_device_that_is_like_another() {
                  queue_depth = 1\n[estimated]\n";
     assert_eq!(
         wrong(&format!("{plain}latncy = [\"1 ms\", \"2 ms\"]\n")),
-        "devices/mine.toml:8:10: estimated.latncy: there is no key `latncy`; did you mean \
+        "devices/mine.toml:8:10: estimated.latncy: unknown key `latncy`; did you mean \
          `latency`?"
     );
     assert_eq!(

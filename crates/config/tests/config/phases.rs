@@ -156,8 +156,8 @@ fn mistakes_in_phases() {
         ("remount = true", "remount = false", "remount: is true, or left out"),
         ("remount = true", "remount = true\nnumbers = \"dbench\"", "numbers: unknown key"),
         ("\"dbench\"\n[phase.reader]", "\"dbenhc\"\n[phase.reader]", "did you mean `dbench`?"),
-        ("caches = \"warm\"", "caches = \"hot\"", "there is no state of caches `hot`"),
-        ("limit = \"10min\"", "limit = \"0s\"", "limit: 0 ns is not sensible"),
+        ("caches = \"warm\"", "caches = \"hot\"", "unknown state of caches `hot`"),
+        ("limit = \"10min\"", "limit = \"0s\"", "limit: 0 ns is out of range"),
         ("rw = \"write\"", "rw = \"wirte\"", "did you mean `write`?"),
         (
             "file = \"a\"\nrw = \"write\"",
@@ -186,7 +186,7 @@ fn mistakes_in_phases() {
              ioengine = \"psync\"\n",
             "no file to read while",
         ),
-        ("system_call = \"5us\"", "system_call = \"5s\"", "system_call: 5 s is not sensible"),
+        ("system_call = \"5us\"", "system_call = \"5s\"", "system_call: 5 s is out of range"),
         ("system_call = \"5us\"", "sytem_call = \"5us\"", "did you mean `system_call`?"),
         ("[\"mkdir\", \"{pool}/tree\"]", "[]", "needs at least one element"),
         ("[\"mkdir\", \"{pool}/tree\"]", "[\"mkdir\", \"{tree}\"]", "there are none"),
@@ -226,12 +226,12 @@ fn metrics_are_those_of_the_suites_workloads() {
         (
             "\"create bandwith\"",
             "\"phases\"",
-            "there is no metric `create bandwith`; did you mean `create bandwidth`?",
+            "unknown metric `create bandwith`; did you mean `create bandwidth`?",
         ),
         (
             "\"read p98\"",
             "\"phases\", \"random\"",
-            "there is no metric `read p98`; did you mean `read p99`?",
+            "unknown metric `read p98`; did you mean `read p99`?",
         ),
         ("\"read p99\"", "\"phases\"", "no workload of this suite has `read p99`"),
         ("\"create time\"", "\"random\"", "no workload of this suite has `create time`"),
@@ -284,7 +284,7 @@ fn what_finds_no_place_is_told_of() {
         &spared.replace("spares = [\"plain\"]", "spares = [\"plane\"]"),
     );
     let found = lab.relative(&Lab::load(lab.path()).unwrap_err());
-    assert!(found.contains("spares: there is no device `plane`; did you mean `plain`?"), "{found}");
+    assert!(found.contains("spares: unknown device `plane`; did you mean `plain`?"), "{found}");
 }
 
 #[test]

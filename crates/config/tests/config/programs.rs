@@ -140,12 +140,12 @@ fn mistakes_in_a_start() {
         ("after 1 1", "after 7 0", "thread 0 waits for use 0 of thread 7, which it has not"),
         ("after 1 1", "after 1 x", "`x` is not a number"),
         ("after 0 2", "after 0 5", "threads wait for each other, so that none goes on"),
-        ("\"5s\"", "\"5 h\"", "7:9: startup.limit: 18000 s is not sensible"),
+        ("\"5s\"", "\"5 h\"", "7:9: startup.limit: 18000 s is out of range"),
         ("\"DISPLAY=:9\"", "\"=9\"", "5:16: startup.environment: `=9` is not NAME=value"),
         ("\"it\", \"-x\"", "\"it\\u0000\"", "what a program is given cannot have a NUL"),
         ("command = [\"it\", \"-x\"]\n", "", "startup.command: is missing"),
         ("limit", "limits", "startup.limits: unknown key; did you mean `limit`?"),
-        ("\"best-effort:0\"", "\"best-effort:9\"", "`best-effort:9` is no I/O priority"),
+        ("\"best-effort:0\"", "\"best-effort:9\"", "`best-effort:9` is not an I/O priority"),
     ] {
         let found = mistakes(start, from, to);
         assert!(found.contains(message), "{to}: {found}");
@@ -159,11 +159,15 @@ fn mistakes_beside() {
         (
             "\"sequential\"",
             "\"sequentail\"",
-            "workload: there is no workload that lasts `sequentail`; did you mean `sequential`?",
+            "workload: unknown workload `sequentail`; did you mean `sequential`?",
         ),
-        ("\"sequential\"", "\"film\"", "there is no workload that lasts `film`"),
-        ("weight = 10", "weight = 0", "6:10: weight: 0 is not sensible: from 1 to 1000 is"),
-        ("\"4s\"", "\"40 h\"", "process.pause: 144000 s is not sensible"),
+        (
+            "\"sequential\"",
+            "\"film\"",
+            "workload `film` ends by itself; a background needs one of: ",
+        ),
+        ("weight = 10", "weight = 0", "6:10: weight: 0 is out of range (1 to 1000)"),
+        ("\"4s\"", "\"40 h\"", "process.pause: 144000 s is out of range"),
         ("command = [\"touch\", \"{pool}/it\"]", "command = []", "prepare.command"),
         (
             "\"{pool}/it\"]\npause",
@@ -193,7 +197,7 @@ fn what_plays_needs_a_time_and_a_film_that_lasts() {
     assert!(found.contains("a film of 100 s has 95."), "{found}");
     // A player cannot run as a background.
     let found = trials("[axes]", "[axes]", &[("background", "film")]).unwrap_err();
-    assert!(found.contains("there is no background `film`"), "{found}");
+    assert!(found.contains("unknown background `film`"), "{found}");
 }
 
 const FILES: &str = "summary = \"files\"\n[fsload]\nscale = 10\n[[fsload.files]]\n\
@@ -265,13 +269,13 @@ fn metrics_and_power_cuts() {
     let with = |line: &str| lab().suite("[axes]", &format!("{line}\n[axes]")).unwrap_err();
     let found = trials("[axes]", "metrics = [\"iops\", \"frames lots\"]\n[axes]", &[]).unwrap_err();
     assert!(
-        found.contains("metrics: there is no metric `frames lots`; did you mean `frames lost`?"),
+        found.contains("metrics: unknown metric `frames lots`; did you mean `frames lost`?"),
         "{found}"
     );
     let found = with("power_cut = { cuts = 0 }");
-    assert!(found.contains("power_cut.cuts: 0 is not sensible: from 1 to 64 is"), "{found}");
+    assert!(found.contains("power_cut.cuts: 0 is out of range (1 to 64)"), "{found}");
     let found = with("power_cut = { cuts = 1, flushes = \"keep\" }");
-    assert!(found.contains("there is no way with flushes `keep`; did you mean `kept`?"), "{found}");
+    assert!(found.contains("unknown treatment of flushes `keep`; did you mean `kept`?"), "{found}");
     let found = with("power_cut = { flushes = \"kept\" }");
     assert!(found.contains("power_cut.cuts: is missing"), "{found}");
     let suite =

@@ -151,7 +151,7 @@ impl LockState {
 }
 
 fn lock(path: &Path) -> Result<LockState, Failure> {
-    let cannot = |error: io::Error| cannot!("cannot look at the lock {}: {error}", path.display());
+    let cannot = |error: io::Error| cannot!("cannot open the lock {}: {error}", path.display());
     let file = match disklab_files::open(path, &disklab_files::SMALL) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(LockState::Absent),

@@ -62,7 +62,12 @@ pub fn look(paths: &[PathBuf]) -> Result<FoundFiles, Failure> {
     let mut looked = FoundFiles::default();
     let mut files = Vec::new();
     for path in paths {
-        let kind = fs::metadata(path).map_err(|error| mistaken!("{}: {error}", path.display()))?;
+        let kind = fs::metadata(path).map_err(|error| {
+            mistaken!(
+                "{}: cannot be opened: {error}; name files with results, or folders that have them",
+                path.display()
+            )
+        })?;
         if kind.is_dir() {
             below(path, path, 0, &mut files, &mut looked)?;
         } else {

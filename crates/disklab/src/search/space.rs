@@ -78,7 +78,7 @@ fn check(policy: &Policy, SearchedParameter { key, .. }: &SearchedParameter) -> 
     }
     let known = policy.parameters.iter().find(|known| known.key == *key).ok_or_else(|| {
         let keys = policy.parameters.iter().map(|parameter| parameter.key.as_str());
-        unknown(&format!("parameter of `{name}`"), key, keys)
+        format!("`{name}`: {}", unknown("parameter", key, keys))
     })?;
     match known.kind {
         ParameterKind::Number { .. } | ParameterKind::Bytes { .. } => Ok(()),

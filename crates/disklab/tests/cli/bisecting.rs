@@ -83,7 +83,7 @@ fn mistakes_are_told_with_what_to_do_before_anything_is_built() {
         ),
         (
             &["--suite", "smoke", "--cell", "policy=pid", "--metric", "find time"],
-            "there is no number `find time`",
+            "unknown metric `find time`",
         ),
     ] {
         let told = bisect(here.path(), &[&ends[..], arguments].concat());

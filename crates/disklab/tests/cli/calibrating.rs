@@ -117,7 +117,7 @@ fn what_is_no_disk_is_refused() {
     fs::write(here.join("small"), vec![0; 8192]).unwrap();
     for (device, status, said) in [
         ("/dev/null", 5, "it is neither a block device nor a file; name a disk"),
-        ("missing", 5, "missing: cannot look at it: No such file"),
+        ("missing", 5, "missing: cannot open it: No such file"),
         ("small", 2, "small: it has 8 KiB, and measuring needs 1 GiB at least; name"),
     ] {
         let done = run(here, &["calibrate", device]);
@@ -280,12 +280,9 @@ fn published_results_that_do_not_fit_are_refused() {
             "has several drives: ST2000DM006 and other",
         ),
         (&["several.csv"], "--like <DEVICE>"),
-        (
-            &["several.csv", "--like", "none", "--drive", "other"],
-            "--like: there is no device `none`",
-        ),
+        (&["several.csv", "--like", "none", "--drive", "other"], "--like: unknown device `none`"),
         (&["several.csv", "--like", "constant-50us", "--drive", "other"], "neither a hard disk"),
-        (&["several.csv", "--like", "desktop-1tb", "--drive", "o"], "there is no drive `o`"),
+        (&["several.csv", "--like", "desktop-1tb", "--drive", "o"], "unknown drive `o`"),
         (
             &["several.csv", "--like", "desktop-1tb", "--drive", "other", "--sheet", "rmp=7200"],
             "did you mean `rpm`?",

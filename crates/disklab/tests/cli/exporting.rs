@@ -85,7 +85,9 @@ fn mistakes_are_told() {
     let here = tempfile::tempdir().expect("a folder");
     record(here.path());
     let export = |arguments: &[&str]| run(here.path(), &[&["export"], arguments].concat());
-    assert!(refused(export(&["nothing", "-o", "tables"])).contains("there is no run `nothing`"));
+    assert!(
+        refused(export(&["nothing", "-o", "tables"])).contains("./records has no record `nothing`")
+    );
     fs::write(here.path().join("file"), "").expect("a file");
     assert!(refused(export(&[fixture::NAME, "-o", "file"])).contains("exists and is not a folder"));
     assert_eq!(export(&[fixture::NAME]).status, Some(2), "where to is not said");

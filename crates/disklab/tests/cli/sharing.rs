@@ -76,7 +76,7 @@ fn what_cannot_be_merged_is_refused() {
     let here = tempfile::tempdir().expect("a folder");
     fixture::record(here.path());
     let merge = |runs: &[&str]| run(here.path(), &[&["merge"], runs].concat());
-    assert!(refused(merge(&["nothing"])).contains("there is no run `nothing`"));
+    assert!(refused(merge(&["nothing"])).contains("./records has no record `nothing`"));
     fs::create_dir(here.path().join("empty")).expect("a folder");
     assert!(refused(merge(&["./empty"])).contains("is not a record"));
     let schema = here.path().join("records/newer");

@@ -151,14 +151,9 @@ fn a_table_names_its_devices() {
     assert_eq!((said.status, said.err.as_str()), (Some(0), ""), "{}", said.out);
     for (text, arguments, status, part) in [
         ("F,,randread,4k,1,1,9,,,,,a\n", &[][..], 2, "F: no device models it"),
-        ("F,none,randread,4k,1,1,9,,,,,a\n", &[], 2, "m.csv, line 2: there is no device `none`"),
+        ("F,none,randread,4k,1,1,9,,,,,a\n", &[], 2, "m.csv, line 2: unknown device `none`"),
         ("F,,randread,4k,x,1,9,,,,,a\n", &[], 2, "m.csv: line 2: `depth`: \"x\" is not a number"),
-        (
-            "F,,randread,4k,1,1,9,,,,,a\n",
-            &["--device", "G=x"],
-            2,
-            "--device: there is no drive `G`",
-        ),
+        ("F,,randread,4k,1,1,9,,,,,a\n", &["--device", "G=x"], 2, "--device: unknown drive `G`"),
         (
             "F,,randread,4k,1,1,9,,,,,a\n",
             &["--device", "F=constant-50us", "--device", "F=desktop-1tb"],

@@ -87,9 +87,9 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
         p.says { "Bars show the estimates that the verdicts use, or medians over the seeds if \
             there are no verdicts. Whiskers reach from the least to the greatest seed; ▸ marks a \
             seed that timed out, so that its true value is larger. ✕ marks a trial without a valid \
-            result. The open group has the greatest certain change; without one, it has the \
-            greatest change, or a ✕. Undecided means that there are too few seeds; the remarks \
-            under " a href="#matrix" { "All cells" } " say how many would decide." }
+            result. The open group has the greatest change that is better or worse; without one, \
+            it has the greatest change, or a ✕. Undecided means that there are too few seeds; the \
+            remarks under " a href="#matrix" { "All cells" } " say how many would decide." }
     };
     of_groups(source, words, NO_TRIALS, |group| {
         Some((summary(source, group, metric), pieces(source, group)))

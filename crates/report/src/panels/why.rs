@@ -67,7 +67,8 @@ fn explanation(
                 (sentences) } }
         }
         @if !rest.is_empty() {
-            p.terms { "No difference from " (answer::name(baseline)) " is certain for "
+            p.terms { "The verdict against " (answer::name(baseline))
+                " is neither better nor worse for "
                 (listed(&rest.iter().map(|name| answer::name(name)).collect::<Vec<_>>())) "." }
         }
         (table(&of_baseline, &explained).markup(&caption))
@@ -76,9 +77,9 @@ fn explanation(
     Some((format!("{} against {baseline}", listed(&names)), vec![Piece::Words(words)]))
 }
 
-/// Returns the choices whose difference from the baseline is certain, the one with the best median
-/// first, and the names of the others. If none is certain, the best choice stands for all: their
-/// records may differ nevertheless.
+/// Returns the choices with the verdict better or worse against the baseline, the one with the best
+/// median first, and the names of the others. If no choice has such a verdict, the best choice
+/// stands for all: their records may differ nevertheless.
 fn parted<'s>(
     source: &ReportSource,
     group: &'s Group,
@@ -98,16 +99,16 @@ fn parted<'s>(
             if is_lower_better { one.total_cmp(other) } else { other.total_cmp(one) }
         },
     );
-    let is_certain = |recorded: &Recorded| {
+    let differs = |recorded: &Recorded| {
         let judged = source.comparison(group, recorded.name, metric);
         judged.is_some_and(|judged| judged.verdict.is_difference())
     };
     let ranked = ranked.into_iter().map(|(_, recorded)| recorded);
-    let (mut certain, mut rest): (Vec<Recorded>, Vec<Recorded>) = ranked.partition(is_certain);
-    if certain.is_empty() && !rest.is_empty() {
-        certain.push(rest.remove(0));
+    let (mut decided, mut rest): (Vec<Recorded>, Vec<Recorded>) = ranked.partition(differs);
+    if decided.is_empty() && !rest.is_empty() {
+        decided.push(rest.remove(0));
     }
-    (certain, rest.iter().map(|recorded| recorded.name).collect())
+    (decided, rest.iter().map(|recorded| recorded.name).collect())
 }
 
 /// A choice, and the records of its disks.

@@ -53,7 +53,7 @@ fn digest_sparse(file: &File) -> io::Result<String> {
 
 /// Returns the room that a file takes on its disk.
 pub fn allocated(path: &Path) -> Result<Bytes> {
-    let meta = path.metadata().map_err(Error::io("look at", path))?;
+    let meta = path.metadata().map_err(Error::io("read the size of", path))?;
     Ok(Bytes(meta.blocks() * 512))
 }
 

@@ -113,8 +113,8 @@ impl Resolved<'_> {
             if known.contains(&value.value) {
                 return None;
             }
-            let what = "end of an estimate of the suite's disks";
-            let message = unknown(what, &value.value, known.iter().map(String::as_str));
+            let known = known.iter().map(String::as_str);
+            let message = unknown("end of an estimate", &value.value, known);
             Some(value.place.diagnostic(message))
         };
         values.flat_map(|axis| &axis.values).filter_map(check).collect()

@@ -80,7 +80,13 @@ pub struct SweptValue<'a> {
 
 impl SweptValue<'_> {
     fn wrong(&self, message: impl Display) -> Diagnostic {
-        self.place.diagnostic(format!("{} = {}: {message}", self.parameter, self.value))
+        let (parameter, value, message) = (self.parameter, self.value, message.to_string());
+        let is_named = self.place.key.ends_with(&parameter.to_string());
+        self.place.diagnostic(match is_named {
+            true if message.contains(value) => message,
+            true => format!("{value}: {message}"),
+            false => format!("{parameter} = {value}: {message}"),
+        })
     }
 }
 
@@ -226,7 +232,7 @@ impl Applied {
         let with_load =
             background.and_then(|beside| beside.workload.clone().map(|load| (beside, load)));
         let Some((background, load)) = with_load else {
-            let message = "no background of the suite is a workload, which has keys";
+            let message = "no background of the suite is a workload; leave it out";
             return if having.load { Ok(()) } else { Err(message.to_owned()) };
         };
         let load = changed(&load, changes, lab, known)?;
@@ -240,7 +246,10 @@ impl Applied {
     fn set_runtime(&mut self, value: &str, having: &Having<'_>) -> Result<(), String> {
         let runtime = number_within(value, &RUNTIME)?;
         if !having.runtime {
-            return Err(format!("workload `{}` takes as long as it takes", self.workload.name));
+            return Err(format!(
+                "workload `{}` ends by itself, so that it has no run time; leave `runtime` out",
+                self.workload.name
+            ));
         }
         self.runtime = Some(runtime);
         Ok(())
@@ -263,7 +272,9 @@ impl Applied {
         for swept in values {
             let SweptParameter::Key(KeyOwner::Policy, key) = swept.parameter else { continue };
             let Some((spelled, policy, _)) = base.policy else {
-                return Err(swept.wrong("the suite has no read policy that it could be of"));
+                return Err(swept.wrong(
+                    "the suite has no read policy; leave it out, or add the axis `policy`",
+                ));
             };
             let is_own = policy.parameters.iter().any(|parameter| parameter.key == *key);
             if !is_own && base.having.policies.contains(key.as_str()) {
@@ -313,9 +324,11 @@ fn changed(
     known: &RereadFiles,
 ) -> Result<Workload, String> {
     if matches!(base.kind, WorkloadKind::Startup(_) | WorkloadKind::FileLoad(_)) {
-        let what =
-            "a start-up's or a load's of many files, which have no keys that go over numbers";
-        return Err(format!("workload `{}` is {what}", base.name));
+        return Err(format!(
+            "workload `{}` has no keys with numbers: it is a start-up or a load on many files; \
+             leave it out",
+            base.name
+        ));
     }
     if !base.sections().is_empty() {
         let advice = "change the job file, or give each value a file of its own";
@@ -326,10 +339,10 @@ fn changed(
     workloads.entry(name).or_insert_with(|| workload(base, &lab.texts.workloads, changes)).clone()
 }
 
-fn number_within<T>(value: &str, sensible: &RangeInclusive<T>) -> Result<T, String>
+fn number_within<T>(value: &str, range: &RangeInclusive<T>) -> Result<T, String>
 where
     T: FromStr<Err: Display> + PartialOrd + Display,
 {
     let number: T = value.parse().map_err(|error: T::Err| error.to_string())?;
-    in_range(&number, sensible).map(|()| number)
+    in_range(&number, range).map(|()| number)
 }

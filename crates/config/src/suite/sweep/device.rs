@@ -39,7 +39,7 @@ pub(super) fn device(
     }
     let text = document.to_string();
     let read = TomlReader::new(name, &text).read(|table| Device::read(name, table));
-    let device = read.map_err(|mistakes| refusal("device", name, &mistakes))?;
+    let device = read.map_err(|mistakes| refusal("device", name, changes, &mistakes))?;
     // The array decides the size of the used part.
     let used = if base.used == base.bytes { device.bytes } else { base.used.min(device.bytes) };
     Ok(Device { used, inherited: base.inherited.clone(), ..device })
@@ -58,7 +58,7 @@ pub(super) fn workload(
     }
     let text = document.to_string();
     let workload = TomlReader::new(name, &text).read(|table| Workload::read(name, table));
-    workload.map_err(|mistakes| refusal("workload", name, &mistakes))
+    workload.map_err(|mistakes| refusal("workload", name, changes, &mistakes))
 }
 
 fn document(kind: &str, name: &str, texts: &Texts) -> Result<Document, String> {
@@ -106,10 +106,17 @@ fn scale_seeks(document: &mut Document, name: &str, factor: &str) -> Result<(), 
     Ok(())
 }
 
-/// Returns a message without the places, which are in no file.
-fn refusal(kind: &str, name: &str, mistakes: &Diagnostics) -> String {
-    let mistakes = mistakes.0.iter();
-    let all = mistakes.map(|mistake| format!("{}: {}", mistake.place.key, mistake.message));
+/// Returns a message without the places, which are in no file. The caller names the key if only one
+/// is changed.
+fn refusal(kind: &str, name: &str, changes: &[(&str, &str)], mistakes: &Diagnostics) -> String {
+    let is_named = |place: &str| match changes {
+        [(key, _)] => place == *key || place.split_once('.').is_some_and(|(_, rest)| rest == *key),
+        _ => false,
+    };
+    let all = mistakes.0.iter().map(|mistake| match mistake.place.key.as_str() {
+        key if is_named(key) => mistake.message.clone(),
+        key => format!("{key}: {}", mistake.message),
+    });
     let all: Vec<String> = all.collect();
-    format!("{kind} `{name}` cannot be so: {}", all.join("; "))
+    format!("{kind} `{name}`: {}", all.join("; "))
 }

@@ -34,7 +34,9 @@ struct MountedFilesystem {
 
 pub fn ask(path: &Path, lab: &Lab, overrides: &Overrides) -> Result<HostQuestion, Failure> {
     let unusable = |error| mistaken!("--at {}: {error}", path.display());
-    let path = path.canonicalize().map_err(|error| unusable(error.to_string()))?;
+    let path = path.canonicalize().map_err(|error| {
+        unusable(format!("{error}; name a folder or a file of a mounted filesystem"))
+    })?;
     let kind = path.metadata().map_err(|error| unusable(error.to_string()))?.file_type();
     if !kind.is_dir() && !kind.is_file() {
         return Err(unusable(

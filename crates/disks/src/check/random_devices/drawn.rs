@@ -289,7 +289,7 @@ fn ranges_are_those_of_the_reader() {
                 let source = format!("{table}\n{key} = {}\n", form.spell(value));
                 let mistakes = read(&source).expect_err("other keys are missing");
                 let about = |line: &str| {
-                    line.contains(&format!("{key}: ")) && line.contains("is not sensible")
+                    line.contains(&format!("{key}: ")) && line.contains("is out of range")
                 };
                 let found = mistakes.lines().any(about);
                 assert_eq!(found, refused, "{source}: {mistakes}");
