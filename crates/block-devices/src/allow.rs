@@ -105,7 +105,10 @@ fn entry(table: &TomlTable<'_, '_>) -> Option<AllowedDevice> {
         return None;
     }
     if serial.as_deref() == Some(NONE) && !table.has("size") {
-        table.wrong("serial", "without a serial the disk is told by its exact `size`; give both");
+        table.wrong(
+            "serial",
+            "without a serial, the disk is identified by its exact `size`; give both",
+        );
         return None;
     }
     Some(AllowedDevice { path: path?.into(), serial: serial?, bytes })

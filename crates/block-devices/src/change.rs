@@ -154,7 +154,10 @@ impl Change {
             }
             Self::Value { path, was, of, gets, had } => match others(path, was, gets.as_deref()) {
                 Some(other) if of.as_ref().is_none_or(|of| of.has(path)) => (
-                    format!("{} stays {other:?}: somebody else has set it to that", path.display()),
+                    format!(
+                        "{} stays {other:?}: another program has set it to this value",
+                        path.display()
+                    ),
                     Ok(true),
                 ),
                 _ => (

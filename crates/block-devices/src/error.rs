@@ -12,22 +12,22 @@ pub enum Error {
     #[error("{}: there is no such device; `disklab devices` lists this machine's \
         disks", .0.display())]
     NotThere(PathBuf),
-    #[error("{}: it is a link to {}, which is not there; is the disk plugged \
+    #[error("{}: it is a link to {}, which does not exist; is the disk plugged \
         in?", path.display(), to.display())]
     Dangling { path: PathBuf, to: PathBuf },
-    #[error("{}: cannot be looked at: no permission; be root, or of the group that owns \
-        it", .0.display())]
+    #[error("{}: cannot be opened: no permission; run as root, or as a member of the group \
+        that owns it", .0.display())]
     NoPermission(PathBuf),
     #[error("{}: it is {what}, not a block device; `disklab devices` lists this machine's \
         disks", path.display())]
     NoBlockDevice { path: PathBuf, what: &'static str },
-    #[error("{}: cannot be looked at: {source}", path.display())]
+    #[error("{}: cannot be opened: {source}", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
     /// An error about the path that the user gave as `--write`.
-    #[error("--write {}: cannot be looked at: {source}", path.display())]
+    #[error("--write {}: cannot be opened: {source}", path.display())]
     Again { path: PathBuf, source: io::Error },
     #[error(
-        "{}: /sys/dev/block/{}:{} is not there or has no size, so that what it is is not known; \
+        "{}: cannot find out what disk it is: /sys/dev/block/{}:{} does not exist or has no size; \
         is /sys mounted?",
         path.display(), number.0, number.1
     )]
@@ -35,11 +35,11 @@ pub enum Error {
     #[error("{}: cannot be read: {source}; it lists the disks that may be written ([[device]], \
         see docs/FORMAT.md)", path.display())]
     Allow { path: PathBuf, source: io::Error },
-    #[error("{}: it is not believed, since {why}; it says which disks may be destroyed: \
+    #[error("{}: this list of the disks that may be overwritten is refused, since {why}: \
         {advice}", path.display())]
     Untrusted { path: PathBuf, why: String, advice: String },
     #[error(
-        "no place for the list of disks that may be written: neither XDG_CONFIG_HOME nor HOME is \
+        "cannot find the list of disks that may be written: neither XDG_CONFIG_HOME nor HOME is \
         set to an absolute path; \
          name the file with --allow"
     )]

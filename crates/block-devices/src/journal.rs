@@ -49,19 +49,19 @@ pub enum Error {
     #[error("cannot {doing} {}: {cause}", path.display())]
     Io { doing: &'static str, path: PathBuf, cause: io::Error },
     #[error(
-        "there is no place to note what is changed: neither XDG_STATE_HOME nor HOME is set; set \
-        one of them"
+        "cannot note what a run changes on this machine: neither XDG_STATE_HOME nor HOME is set; \
+        set one of them"
     )]
     NoState,
     #[error(
-        "{}: what a run changed cannot be read ({error}), so that it is not undone; look at it, \
-        undo what it names, and remove it",
+        "{}: cannot read what a run changed on this machine ({error}), so that it is not undone; \
+        undo by hand what the file names, then remove the file",
         path.display()
     )]
     Unreadable { path: PathBuf, error: String },
     #[error(
-        "{}: {why}, who could have anything removed or written by what is noted there; look at \
-        what is in it, and then chown it or chmod go-w it",
+        "{}: {why}, and disklab removes and writes what the files in it name; check these files, \
+        then chown the folder or chmod go-w it",
         path.display()
     )]
     Untrusted { path: PathBuf, why: String },

@@ -137,7 +137,7 @@ fn a_mounted_disk_and_one_that_holds_something_are_refused() {
     let listed = allow(&lab, &[&disk]);
     let holds = may_write(&disk, &listed, &[]).unwrap_err();
     let said = format!(
-        "it holds an ext filesystem; if that is not needed, --overwrite {} says so",
+        "it holds an ext filesystem; if that is not needed, add --overwrite {}",
         device.path.display()
     );
     assert_eq!(holds.why.to_string(), said);
@@ -232,7 +232,7 @@ fn swap_and_disks_that_programs_write_are_refused() {
     other.wait().unwrap();
     assert_eq!(
         found.to_string(),
-        format!("it is open in sleep (process {}); end that first", other.id())
+        format!("it is open in sleep (process {}); end this program first", other.id())
     );
     // Readers do no harm.
     let _read = File::open(&device.path).unwrap();

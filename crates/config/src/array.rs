@@ -94,7 +94,7 @@ impl Array {
         let replica_disks = known_replica.map_or(0, |replica| replica.devices.len());
         let disks = devices.len() + spares.len() + usize::from(cache.is_some()) + replica_disks;
         table.refuse_if(disks > DEVICES_MAX, "devices", || {
-            format!("{disks} are more than a guest can have: {DEVICES_MAX}")
+            format!("{disks} disks are out of range (1 to {DEVICES_MAX})")
         });
         if let (Some(layout), Some(cache)) = (layout, &cache) {
             cache.refuse_if(!matches!(layout, Layout::Btrfs(_)), "", || {
@@ -105,7 +105,7 @@ impl Array {
             let sent = layout.filesystem();
             let other = known_replica.map(|replica| replica.layout);
             if !matches!(sent, Some(Filesystem::Btrfs | Filesystem::Zfs)) {
-                let message = format!("nothing could be sent to it: `{layout}` has no snapshots");
+                let message = format!("a replica needs snapshots, and `{layout}` has none");
                 table.wrong("", message);
             } else if let Some(other) = other.filter(|other| other.filesystem() != sent) {
                 table.wrong("join", format!("`{other}` cannot receive what `{layout}` sends"));
@@ -129,8 +129,7 @@ impl Array {
     /// of them. Fails if the number is out of range or the layout does not take that number.
     pub(crate) fn with_disks(&self, disks: usize) -> Result<Self, String> {
         if disks == 0 || disks > DEVICES_MAX {
-            let what = "no number of disks that an array can have";
-            return Err(format!("{disks} is {what}: from 1 to {DEVICES_MAX}"));
+            return Err(format!("{disks} disks are out of range (1 to {DEVICES_MAX})"));
         }
         let devices = self.devices.iter().cycle().take(disks).cloned().collect();
         match self.layout.wrong_count(disks) {

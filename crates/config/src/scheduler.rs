@@ -153,11 +153,11 @@ fn check(name: &str, number: u64) -> Result<(), String> {
         _ => (0, u64::MAX),
     };
     if number < least || number > most {
-        let most = if most == u64::MAX { String::new() } else { format!(" and at most {most}") };
-        return Err(format!("`{name}` is at least {least}{most} in the kernel, not {number}"));
+        let most = if most == u64::MAX { "or more".to_owned() } else { format!("to {most}") };
+        return Err(format!("`{name}`: {number} is out of range ({least} {most})"));
     }
     if name == "read_ahead_kb" && !number.is_multiple_of(4) {
-        return Err(format!("`{name}` is a multiple of 4 in the kernel, not {number}"));
+        return Err(format!("`{name}`: {number} is not a multiple of 4"));
     }
     Ok(())
 }
@@ -193,13 +193,10 @@ mod tests {
         assert_eq!(wrong("noop"), "`noop` left Linux in 5.0: `none` does what it did");
         assert!(wrong("bfq:slice_idel=0").contains("did you mean `slice_idle`"));
         assert!(wrong("bfq:").contains("is not tunable=number"));
-        assert_eq!(
-            wrong("bfq:low_latency=2"),
-            "`low_latency` is at least 0 and at most 1 in the kernel, not 2"
-        );
-        assert!(wrong("bfq:slice_idle=100000").contains("at most 4294 in the kernel"));
-        assert!(wrong("none:nr_requests=0").contains("at least 4 and at most 2048"));
-        assert!(wrong("none:max_sectors_kb=1").contains("at least 4 in the kernel, not 1"));
+        assert_eq!(wrong("bfq:low_latency=2"), "`low_latency`: 2 is out of range (0 to 1)");
+        assert!(wrong("bfq:slice_idle=100000").contains("out of range (0 to 4294)"));
+        assert!(wrong("none:nr_requests=0").contains("out of range (4 to 2048)"));
+        assert!(wrong("none:max_sectors_kb=1").contains("1 is out of range (4 or more)"));
         assert!(wrong("none:read_ahead_kb=6").contains("a multiple of 4"));
         assert!(wrong("bfq:low_latency=no").contains("a whole number, not `no`"));
         assert!(wrong("bfq:low_latency=0,low_latency=1").contains("twice"));

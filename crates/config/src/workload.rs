@@ -286,7 +286,7 @@ impl FioLoad {
         let sync_every = table.optional_within("sync_every", SYNC_EVERY);
         let jobs = if table.has("job") {
             for key in JOB_KEYS.iter().filter(|key| table.has(key)) {
-                table.wrong(key, "is of a job, and there are [[job]]s: write it there");
+                table.wrong(key, "belongs to a job: write it in each [[job]]");
             }
             table.read_tables("job", |job| Job::read(job, file_size))
         } else {
@@ -408,7 +408,7 @@ rate = "68 kB/s"
     fn what_is_of_a_job_stands_with_it() {
         let above = PAIR.replace("sync_every = \"2s\"", "direct = true");
         let mistake = read(&above).unwrap_err();
-        assert!(mistake.contains("direct: is of a job, and there are [[job]]s"), "{mistake}");
+        assert!(mistake.contains("direct: belongs to a job"), "{mistake}");
         let mistake = read(&PAIR.replace("iodepth = 4", "iodepth = 0")).unwrap_err();
         assert!(mistake.contains("job"), "{mistake}");
         let mistake = read(&PAIR.replace("bs = \"4k\"", "bs = \"100\"")).unwrap_err();

@@ -101,7 +101,9 @@ pub fn calibrate(args: &CalibrateArgs, screen: &Screen) -> Result<Exit, Failure>
             present(output, &fitted.file, &document, &fitted.found, screen)
         }
         (Some(device), None) => measured(device, output, args, screen),
-        (None, None) => Err(mistaken!("name a disk, or published results by --from-fio")),
+        (None, None) => Err(mistaken!(
+            "calibrate: name a disk to measure, or published results with --from-fio"
+        )),
     }
 }
 

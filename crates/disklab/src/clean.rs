@@ -63,9 +63,9 @@ pub fn clean(args: &CleanArgs, screen: &Screen) -> Result<Exit, Failure> {
     match journal::of_root() {
         0 => {}
         some => screen.remark(&format!(
-            "{} belong to runs of root, which may still be running; run `disklab clean` as root to \
-             undo them",
-            words::count(some, "note")
+            "the changes in {} are of runs of root, which may still be running; run `disklab clean` \
+             as root to undo them",
+            words::count(some, "journal")
         )),
     }
     let cache = Cache::open()?;

@@ -125,8 +125,9 @@ fn prepare(guests: &Run, trials: &[&Trial]) -> Result<(), Failure> {
 fn take(writer: &Writer) -> Result<(), Failure> {
     for line in io::stdin().lock().lines() {
         let line = line.map_err(|error| cannot!("cannot read standard input: {error}"))?;
-        let HandedIn { part, without } = serde_json::from_str(&line)
-            .map_err(|error| mistaken!("standard input: `{}`: {error}", line.escape_debug()))?;
+        let HandedIn { part, without } = serde_json::from_str(&line).map_err(|error| {
+            mistaken!("cannot parse a line of standard input, `{}`: {error}", line.escape_debug())
+        })?;
         say(&answer(writer, &part, &without)?)?;
     }
     Ok(())

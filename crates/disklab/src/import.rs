@@ -293,7 +293,10 @@ fn of_path(file: &ReadFile, pattern: Option<&Pattern>) -> Result<OfPath, Failure
         if REPEATS.contains(&name.as_str()) {
             let digits = value.trim_start_matches(|letter: char| !letter.is_ascii_digit());
             repeat = Some(digits.parse().map_err(|_| {
-                mistaken!("{}: `{value}` is not the number of a repeat", file.short)
+                mistaken!(
+                    "--cell: {}: expected the number of a repeat, found `{value}`",
+                    file.short
+                )
             })?);
         } else {
             axes.push((name, value));

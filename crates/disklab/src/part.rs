@@ -77,7 +77,9 @@ impl Wanted {
             if at.is_empty() {
                 let Shard { number, of } = shard;
                 let trials = words::count(question.trials.len(), "trial");
-                return Err(mistaken!("--shard {number}/{of}: the suite has only {trials}"));
+                return Err(mistaken!(
+                    "--shard {number}/{of}: the suite has only {trials}; name fewer shares"
+                ));
             }
             return Ok(question.only(&at));
         }

@@ -197,7 +197,10 @@ impl Question {
         let names: Vec<String> = drives.map(|drive| drive.name.clone()).collect();
         if names.is_empty() {
             let folder = lab.folder.join("devices");
-            return Err(mistaken!("--drives {class}: {} has none", folder.display()));
+            return Err(mistaken!(
+                "--drives {class}: {} has no device of this class; name another class",
+                folder.display()
+            ));
         }
         Ok(names)
     }
@@ -371,7 +374,9 @@ impl Question {
         let known: Vec<usize> =
             (0..obstacles.len()).filter(|&index| obstacles[index].is_none()).collect();
         if known.is_empty() {
-            return Err(mistaken!("{verb}: the model can run none of the suite's trials"));
+            return Err(mistaken!(
+                "{verb}: the model can run none of the suite's trials, for the reasons above"
+            ));
         }
         Ok(self.only(&known))
     }

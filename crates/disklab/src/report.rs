@@ -179,7 +179,7 @@ pub fn report(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let format = Format::chosen(args)?;
     if args.panel.is_some() && !format.is_picture() {
         return Err(Failure::mistaken(
-            "--panel draws a picture; add --format svg or png, or name such a file",
+            "--panel draws a picture; add --format svg or png, or a file of that kind with -o",
         ));
     }
     let folders = args.run.iter().map(|run| records::find(run)).collect::<Result<Vec<_>, _>>()?;
@@ -199,7 +199,10 @@ pub fn report(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     };
     let has_run = |id: &str| records.all.iter().any(|record| record.outcome(id).is_some());
     if let Some(id) = wanted.trials.iter().find(|id| !has_run(id)) {
-        return Err(mistaken!("--trial: no trial `{}` has run", id.escape_debug()));
+        return Err(mistaken!(
+            "--trial: the records have no result of a trial `{}`; `disklab show RUN` lists them",
+            id.escape_debug()
+        ));
     }
     if let [_, _, third, ..] = wanted.trials.as_slice() {
         return Err(mistaken!(

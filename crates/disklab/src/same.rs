@@ -113,7 +113,9 @@ fn first_difference(
     offset: u64,
 ) -> Result<[String; 2], Failure> {
     let path = |record: &Record| -> Result<PathBuf, Failure> {
-        let outcome = record.outcome(trial).ok_or_else(|| mistaken!("{trial} is gone"))?;
+        let outcome = record.outcome(trial).ok_or_else(|| {
+            mistaken!("{} no longer has the trial {trial}", record.folder().display())
+        })?;
         Ok(trace::raw(record, outcome)?.join(file))
     };
     let paths = [path(&records[0])?, path(&records[1])?];

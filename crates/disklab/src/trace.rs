@@ -127,7 +127,7 @@ fn find(raw: &Path) -> Result<PathBuf, Failure> {
     disklab_trace::find(raw).ok_or_else(|| {
         let why =
             "it was switched off (run --no-trace), or the trial failed before its guest began";
-        mistaken!("there is no trace of requests in {}: {why}", raw.display())
+        mistaken!("{} has no trace of requests: {why}", raw.display())
     })
 }
 

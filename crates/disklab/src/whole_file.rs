@@ -32,7 +32,7 @@ pub fn write(
     let folder =
         output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if !folder.is_dir() {
-        return Err(cannot(&format_args!("there is no folder {}", folder.display())));
+        return Err(cannot(&format_args!("the folder {} does not exist", folder.display())));
     }
     let mut temporary = tempfile::Builder::new()
         .prefix(".disklab-")

@@ -58,7 +58,7 @@ pub enum Error {
     NotARepository { path: PathBuf },
 
     #[error(
-        "there is no revision {name:?} in {}; `git -C {} log --oneline` and `git tag` show the \
+        "unknown revision {name:?} in {}; `git -C {} log --oneline` and `git tag` show the \
          known ones, and `git fetch --tags` gets those of the remote",
         path.display(), path.display()
     )]

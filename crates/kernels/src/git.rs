@@ -78,7 +78,7 @@ impl Revision {
             Error::not_a_source(&self.repository, why)
         };
         if !self.has_makefile()? {
-            return Err(read("there is no Makefile".to_owned()));
+            return Err(read("it has no Makefile".to_owned()));
         }
         let makefile =
             say(&self.repository, &["cat-file", "blob", &format!("{}:Makefile", self.commit)])?;

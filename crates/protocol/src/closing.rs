@@ -282,16 +282,16 @@ pub enum Incomplete {
     )]
     NoChecksum,
     #[error(
-        "the guest went wild: its disks' closing record says that its SHA-256 is {said}, but it \
-        is {found}"
+        "the closing record of the guest's disks is damaged: its SHA-256 is {found}, and the \
+        record says {said}"
     )]
     WrongChecksum { said: String, found: String },
     #[error(
-        "the disks' closing record is whole but of another disklab ({0}); build the disk library \
-        of this one"
+        "the closing record of the guest's disks is of another version of disklab ({0}); build \
+        the program and its disk library together"
     )]
     Content(String),
-    #[error("the guest's disks did not work to the end: {0}")]
+    #[error("a disk of the guest failed before the end: {0}")]
     Fault(String),
 }
 

@@ -25,9 +25,9 @@ pub struct Taken {
 /// A reason why a record was not added.
 #[derive(Debug, thiserror::Error)]
 pub enum NotTaken {
-    #[error("it was made otherwise:{}", listed(.0))]
+    #[error("its settings differ from the record's:{}", listed(.0))]
     Differ(Vec<Mismatch>),
-    #[error("{}/{file} is not what it was when its trial ended", raw.display())]
+    #[error("{}/{file} was changed after its trial ended", raw.display())]
     Changed { raw: PathBuf, file: String },
     #[error(
         "{trial} was recorded before with other bytes, which no order or machine explains: {file} \

@@ -32,7 +32,7 @@ pub fn find(
     let Some(found) = of_name else {
         let name = panel.escape_debug();
         return Err(format!(
-            "there is no panel `{name}`; those with pictures are {}",
+            "unknown panel `{name}`; the panels with pictures are {}",
             with_pictures()
         ));
     };

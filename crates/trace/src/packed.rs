@@ -108,7 +108,7 @@ mod tests {
             let mut read: Vec<_> = open(&path).unwrap().collect();
             let error = read.pop().unwrap().unwrap_err().to_string();
             assert!(
-                error.starts_with("the trace of requests cannot be read on from byte "),
+                error.starts_with("the trace of requests cannot be read beyond byte "),
                 "{error}"
             );
             assert!(read.len() > 5_000 && read.iter().all(Result::is_ok));

@@ -20,7 +20,7 @@ const MOST_MARKS: u64 = 1 << 24;
 pub enum Error {
     #[error("not a trace of requests, or a damaged one: {what} at byte {at}")]
     Damaged { at: u64, what: &'static str },
-    #[error("the trace of requests cannot be read on from byte {at}: {source}")]
+    #[error("the trace of requests cannot be read beyond byte {at}: {source}")]
     Read { at: u64, source: io::Error },
 }
 

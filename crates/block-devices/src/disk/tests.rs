@@ -143,7 +143,7 @@ fn what_is_no_block_device_is_told() {
     fs::remove_file(&link).unwrap();
     std::os::unix::fs::symlink("file", &link).unwrap();
     assert!(said(&link).contains("link: it is a file, not"));
-    assert!(said(&file.join("below")).contains("below: cannot be looked at: Not a directory"));
+    assert!(said(&file.join("below")).contains("below: cannot be opened: Not a directory"));
 }
 
 #[test]

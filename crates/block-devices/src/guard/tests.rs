@@ -61,7 +61,7 @@ fn every_device_of_a_mounted_btrfs_is_used() {
 fn swap_is_used() {
     let fake = Fake::new();
     fake.put("/proc/swaps", "Filename\tType\tSize\tUsed\tPriority\n/dev/sdb partition 64 0 -2\n");
-    assert_eq!(said(&fake), "it is swap space in use; swapoff /dev/sdb ends that");
+    assert_eq!(said(&fake), "it is swap space in use; run `swapoff /dev/sdb` first");
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn what_a_mounted_device_is_made_of_is_refused_however_far_below() {
 fn a_bcache_holds_its_cache_before_it_has_a_disk() {
     let fake = Fake::new();
     fake.put("/sys/devices/sdb/bcache/label", "");
-    assert_eq!(said(&fake), "bcache is made of it; name that, or take it apart");
+    assert_eq!(said(&fake), "bcache uses it; name that device, or stop it first");
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn a_loop_device_on_a_disk_is_a_part_of_it() {
     fake.disk("loop0", "7:0");
     // The file is found by the kernel's name: the device's own path does not exist.
     fake.put("/sys/devices/loop0/loop/backing_file", "/dev/sdb (deleted)\n");
-    assert_eq!(said(&fake), "/dev/loop0 is made of it; losetup -d /dev/loop0 takes it apart");
+    assert_eq!(said(&fake), "/dev/loop0 uses it; run `losetup -d /dev/loop0` first");
     fake.mounts("29 27 7:0 / /mnt rw - ext4 /dev/loop0 rw\n");
     assert!(matches!(sdb(&fake), Err(Why::Shared { .. })));
 }
@@ -158,7 +158,7 @@ fn a_disk_that_is_read_only_small_or_gone_is_refused() {
     assert!(matches!(sdb(&fake), Err(Why::Unknown(_))), "it is not known");
     fake.put("/sys/devices/sdb/ro", "0\n");
     fake.put("/sys/devices/sdb/size", "8192\n");
-    assert_eq!(said(&fake), "it has 4 MiB, and 128 MiB at least are needed");
+    assert_eq!(said(&fake), "it has 4 MiB, and at least 128 MiB are needed");
     let it = disk(&fake, "sdb", (8, 16));
     std::fs::remove_file(fake.path("/sys/block/sdb")).unwrap();
     assert!(matches!(free(&fake.machine(), &it), Err(Why::Changed(_))));
@@ -187,8 +187,9 @@ fn no_two_are_one_disk() {
     };
     assert_eq!(apart(&[&b, &c, &d]), Ok(()));
     let link = Disk { named: "/dev/disk/by-id/b".into(), ..b.clone() };
-    let said = "/dev/disk/by-id/b is not written: it is named twice, the other time as /dev/sdb"
-        .to_owned();
+    let said =
+        "/dev/disk/by-id/b is not written: it is named twice, also as /dev/sdb; name it once"
+            .to_owned();
     assert_eq!(apart(&[&c, &b, &link]), Err(said));
     for pair in [[&b, &b1], [&b1, &b], [&b1, &b2]] {
         assert!(apart(&pair).unwrap_err().contains("it shares a disk with /dev/sdb"), "{pair:?}");

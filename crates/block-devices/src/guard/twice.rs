@@ -88,8 +88,8 @@ fn no_swap(device: &Path, metadata: &Metadata, swaps: &str) -> Result<(), Why> {
             // name.
             Err(error) if block_number(metadata).is_none() && kib * 1024 <= metadata.len() => {
                 return Err(Why::Unknown(format!(
-                    "it may be swap space in use: {path} cannot be looked at ({error}); swapoff \
-                    it first"
+                    "it may be swap space in use: {path} cannot be opened ({error}); run \
+                    `swapoff {path}` first"
                 )));
             }
             _ => {}
@@ -140,9 +140,8 @@ impl LoopDevice<'_> {
             // one is too short. The path of a device does not go away.
             Err(_) if block_number(metadata).is_some() || *bytes > metadata.len() => Ok(()),
             Err(error) => Err(Why::Unknown(format!(
-                "/dev/{name} may be made of it: its file, {path}, cannot be looked at ({error}); \
-                losetup -d /dev/{name} \
-                 takes it apart"
+                "/dev/{name} may use it: its file, {path}, cannot be opened ({error}); run \
+                `losetup -d /dev/{name}` first"
             ))),
         }
     }
@@ -189,10 +188,10 @@ mod tests {
                 .is_another(&one.metadata().unwrap())
         };
         let said = |path: &str, bytes| behind(path, bytes).unwrap_err().to_string();
-        assert!(said(one.to_str().unwrap(), 65_536).contains("/dev/loop0 is made of it"));
-        assert!(said(link.to_str().unwrap(), 65_536).contains("/dev/loop0 is made of it"));
+        assert!(said(one.to_str().unwrap(), 65_536).contains("/dev/loop0 uses it"));
+        assert!(said(link.to_str().unwrap(), 65_536).contains("/dev/loop0 uses it"));
         assert_eq!(behind(other.to_str().unwrap(), 65_536), Ok(()));
-        assert!(said("/gone (deleted)", 65_536).contains("may be made of it"));
+        assert!(said("/gone (deleted)", 65_536).contains("may use it"));
         assert_eq!(behind("/gone (deleted)", 70_000), Ok(()), "it is shorter");
     }
 

@@ -13,15 +13,15 @@ use super::stat::Stat;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("{disk} cannot be watched: {error}")]
+    #[error("cannot watch {disk}: {error}")]
     Disk { disk: String, error: io::Error },
     #[error(
-        "the tracing instance {name} is there already: another disklab uses it, or a killed one \
+        "the tracing instance {name} exists already: another disklab uses it, or a killed one \
         left it; \
          `disklab clean` removes what is left"
     )]
     Exists { name: String },
-    #[error("disks cannot be watched: {what}: {error}")]
+    #[error("cannot watch the disks: {what}: {error}")]
     Io { what: String, error: io::Error },
 }
 

@@ -26,7 +26,7 @@ impl Constant {
         let constant = Self::from_table(table)?;
         let Self { servers, queue_depth, .. } = constant;
         table.refuse_if(servers > queue_depth, "servers", || {
-            format!("{servers} cannot be busy at once: queue_depth is {queue_depth}")
+            format!("{servers} is more than queue_depth, {queue_depth}")
         });
         Some(constant)
     }

@@ -142,15 +142,15 @@ impl Ssd {
     /// map counts. If not, records the mistake.
     fn has_room(&self, table: &TomlTable<'_, '_>, bytes: Bytes) -> bool {
         if bytes > LARGEST {
-            table.wrong("", format!("{bytes} are more than an SSD's map counts: {LARGEST}"));
+            table.wrong("", format!("{bytes} is out of range (at most {LARGEST})"));
             return false;
         }
         let (dies, block) = (u64::from(self.dies()), self.block());
         let blocks = self.raw_size.0 / (block.0 * dies);
         let all = blocks * dies;
         table.refuse_if(all > MOST_BLOCKS, "raw_size", || {
-            let advice = "give what is erased together as one block, by more pages_per_block";
-            let most = format!("at most {MOST_BLOCKS} are counted: {advice}");
+            let advice = "make blocks larger, by more pages_per_block";
+            let most = format!("at most {MOST_BLOCKS} are modelled: {advice}");
             format!("{} make {all} blocks of {block}; {most}", self.raw_size)
         });
         if all > MOST_BLOCKS {

@@ -166,7 +166,7 @@ impl Fsload {
 fn read_sets(table: &TomlTable<'_, '_>, key: &str) -> Option<Vec<FileSet>> {
     let tables = table.tables(key);
     if tables.is_empty() {
-        table.wrong(key, "there are none: a set of files is a `[[fsload.files]]`");
+        table.wrong(key, "is empty: write each set of files as `[[fsload.files]]`");
     }
     let twice = |_: &str| "another set has it".to_owned();
     read_named(&tables, "name", FileSet::from_table, |set| &set.name, twice)
@@ -179,7 +179,7 @@ fn read_threads(
 ) -> Option<Vec<FileThreads>> {
     let tables = table.tables(key);
     if tables.is_empty() {
-        table.wrong(key, "there are none: threads are a `[[fsload.threads]]`");
+        table.wrong(key, "is empty: write each kind of thread as `[[fsload.threads]]`");
     }
     let in_folders =
         |set: &FileSet| (set.name.clone(), matches!(set.place, FilePlace::Folders { .. }));

@@ -87,7 +87,8 @@ impl JobFile {
         let mut mistakes = Vec::new();
         let sections = sections(text, &mut mistakes);
         if sections.is_empty() {
-            mistakes.push("it has no section besides [global], so that there is no job".to_owned());
+            mistakes
+                .push("it has no section besides [global]; add a section for each job".to_owned());
         }
         if sections.len() > MOST_SECTIONS {
             let count = sections.len();
@@ -198,7 +199,7 @@ fn sections(text: &str, mistakes: &mut Vec<String>) -> Vec<Lines> {
 fn check_key(key: &str, value: Option<&str>) -> Result<(), String> {
     if let Some((_, why)) = REFUSED.iter().find(|(known, _)| known.split(' ').any(|one| one == key))
     {
-        return Err(format!("`{key}` is not taken: {why}"));
+        return Err(format!("`{key}` is not supported: {why}"));
     }
     if !TAKEN.contains(&key) && !IGNORED.contains(&key) && key != "name" {
         return Err(unknown("key", shown(key).as_str(), TAKEN.iter().copied()));
@@ -355,8 +356,8 @@ fn rough(section: &Lines, numjobs: u32, iodepth: u32) -> Result<Job, String> {
         "rw" | "readwrite" => Rw::Rw,
         "randrw" => Rw::Randrw,
         _ => {
-            let known = "read, write, randread, randwrite, rw and randrw";
-            return Err(format!("line {line}: `rw={rw}` is not taken: {known} are"));
+            let known = "read, write, randread, randwrite, rw, randrw";
+            return Err(format!("line {line}: `rw={rw}` is not supported; known: {known}"));
         }
     };
     let (engine, line) = section.value("ioengine").unwrap_or(("psync", at));
@@ -365,8 +366,10 @@ fn rough(section: &Lines, numjobs: u32, iodepth: u32) -> Result<Job, String> {
         "libaio" => Ioengine::Libaio,
         "io_uring" => Ioengine::IoUring,
         _ => {
-            let known = "psync, sync, pvsync, pvsync2, libaio and io_uring";
-            return Err(format!("line {line}: `ioengine={engine}` is not taken: {known} are"));
+            let known = "psync, sync, pvsync, pvsync2, libaio, io_uring";
+            return Err(format!(
+                "line {line}: `ioengine={engine}` is not supported; known: {known}"
+            ));
         }
     };
     let direct = match section.value("direct") {

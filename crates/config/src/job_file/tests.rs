@@ -77,12 +77,12 @@ fn the_workload_may_say_how_large_the_file_is() {
 #[test]
 fn what_is_no_data_is_refused_with_its_reason() {
     for (line, why) in [
-        ("filename=/dev/sda", "line 3: `filename` is not taken: disklab lays one file out"),
+        ("filename=/dev/sda", "line 3: `filename` is not supported: disklab lays one file out"),
         ("exec_prerun=reboot", "programs and files of others"),
         ("write_bw_log=x", "keeps the results"),
         ("runtime=60", "the suite's `runtime`"),
-        ("ioengine=net", "`ioengine=net` is not taken"),
-        ("rw=trim", "`rw=trim` is not taken"),
+        ("ioengine=net", "`ioengine=net` is not supported"),
+        ("rw=trim", "`rw=trim` is not supported"),
         ("bs=$ncpus", "read files and the environment"),
         ("size=${HOME}", "read files and the environment"),
         ("bs=`reboot`", "run programs"),

@@ -52,7 +52,7 @@ impl StartupEntry {
         let bytes = bytes.parse::<u64>();
         let bytes = bytes.map_err(|_| wrong("expected a number of bytes before the path"))?;
         if bytes > LARGEST {
-            return Err(wrong("no program's file is as large"));
+            return Err(wrong(&format!("the file is larger than {}", Bytes(LARGEST))));
         }
         let (path, link) =
             path.split_once(" -> ").map_or((path, None), |(path, target)| (path, Some(target)));
@@ -64,11 +64,13 @@ impl StartupEntry {
             return Err(wrong("expected a plain path, without . and .."));
         }
         if path.len() > LONGEST_PATH || inner.split('/').any(|part| part.len() > LONGEST_NAME) {
-            return Err(wrong("no filesystem has names of so many bytes"));
+            return Err(wrong(&format!(
+                "a path has at most {LONGEST_PATH} bytes, and a name {LONGEST_NAME}"
+            )));
         }
         let kind = match link {
             Some(target) if target.is_empty() || target.contains('\0') => {
-                return Err(wrong("expected where the link leads"));
+                return Err(wrong("expected the target of the link after `->`"));
             }
             Some(target) => EntryKind::Link(target.to_owned()),
             None if path.ends_with('/') => EntryKind::Folder,

@@ -66,14 +66,12 @@ impl StartupThreads {
             for (other, uses) in waits {
                 let found = self.0.get(other).map(|steps| uses_of(steps).count());
                 if found.is_none_or(|found| found < uses) || other == number {
-                    let use_of = format!("use {uses} of thread {other}, which it has not");
+                    let use_of = format!("use {uses} of thread {other}, which has fewer");
                     return Err(format!("thread {number} waits for {use_of}"));
                 }
             }
         }
-        self.ends()
-            .map(drop)
-            .ok_or_else(|| "threads wait for each other, so that none goes on".to_owned())
+        self.ends().map(drop).ok_or_else(|| "threads wait for each other in a circle".to_owned())
     }
 
     /// Returns the time at which the first thread ends if only computing takes time.
@@ -144,9 +142,11 @@ fn step(words: &[&str], entries: &[StartupEntry]) -> Result<StartupStep, String>
         _ => return Err("expected us, what is done, and the number of a file".to_owned()),
     };
     let think = Nanos(number(think)?.min(LONGEST.0 / 1000) * 1000);
-    let entry =
-        u32::try_from(number(entry)?).map_err(|_| "there are not as many files".to_owned())?;
-    let found = entries.get(entry as usize).ok_or_else(|| format!("there is no file {entry}"))?;
+    let entry = u32::try_from(number(entry)?)
+        .map_err(|_| format!("file {entry} is out of range (0 to {})", entries.len() - 1))?;
+    let found = entries
+        .get(entry as usize)
+        .ok_or_else(|| format!("file {entry} is out of range (0 to {})", entries.len() - 1))?;
     let range = || match (rest, &found.kind) {
         ([from, bytes], EntryKind::File(size)) => {
             let (from, bytes) = (number(from)?, number(bytes)?);

@@ -338,7 +338,7 @@ fn read_baseline(table: &TomlTable<'_, '_>, crossed: &[AxisValues]) -> Option<Ba
         Axis::ALL.iter().filter_map(|&axis| Some((axis, axis.single(table)?))).collect();
     let [(axis, Located { value, place })] = given.as_slice() else {
         if given.len() != 1 {
-            table.wrong("", "names one axis and its value: { policy = \"pid\" }");
+            table.wrong("", "expected one axis and its value, such as { policy = \"pid\" }");
         }
         return None;
     };

@@ -36,7 +36,7 @@ devices/plain.toml:6:15: constant.queue_depth: expected a whole number, found a 
     );
     assert_eq!(
         with(&format!("{constant}latency = \"50us\"\nservers = 64\nqueue_depth = 32\n")),
-        "devices/plain.toml:5:11: constant.servers: 64 cannot be busy at once: queue_depth is 32"
+        "devices/plain.toml:5:11: constant.servers: 64 is more than queue_depth, 32"
     );
     let rest = "[constant]\nlatency = \"50us\"\nservers = 1\nqueue_depth = 1\n";
     assert_eq!(
@@ -380,7 +380,7 @@ fn suites_by_themselves() {
         (
             "{ policy = \"pid\" }",
             "{ }",
-            "6:12: baseline: names one axis and its value: { policy = \"pid\" }",
+            "6:12: baseline: expected one axis and its value, such as { policy = \"pid\" }",
         ),
         (
             "{ policy = \"pid\" }",

@@ -314,7 +314,7 @@ fn mistakes_are_told_with_their_places() {
         ("disks = { linear = [2, 4], steps = 1 }", "1 is out of range (2 to 1000)"),
         ("disks = { linear = [2, 4], steps = 9 }", "9 are too many: 2 comes twice"),
         ("disks = { linear = [4, 2], steps = 3 }", "2 is not above the other end, 4"),
-        ("disks = { log = [0, 2], steps = 3 }", "no factor leads away from 0"),
+        ("disks = { log = [0, 2], steps = 3 }", "a `log` range cannot begin at 0"),
         (
             "disks = { linear = [2], steps = 3 }",
             "has two ends, the least and the greatest; here are 1",
@@ -337,9 +337,9 @@ fn mistakes_are_told_with_their_places() {
             "jobs = [1, 2]\n\"workload.numjobs\" = [1, 2]",
             "are the same number: leave one of them out",
         ),
-        ("runtime = { log = [0, \"2 s\"], steps = 3 }", "no factor leads away from 0"),
+        ("runtime = { log = [0, \"2 s\"], steps = 3 }", "a `log` range cannot begin at 0"),
         ("\"disk.1.seek\" = [\"2 ms\"]", "`seek` is a factor to the seek times"),
-        ("[hypercube]\nsamples = 4\ndisks = [2, 4]", "is over two parameters at least"),
+        ("[hypercube]\nsamples = 4\ndisks = [2, 4]", "needs two parameters or more"),
         (
             "disks = [2]\n[hypercube]\nsamples = 4\ndisks = [2, 4]\nmemory = [\"1 GiB\"]",
             "is in [axes] too",

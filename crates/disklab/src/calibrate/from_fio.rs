@@ -122,7 +122,7 @@ impl FromFioArgs {
                 Err(mistaken!("--drive: {}", unknown("drive", drive, known)))
             }
             ([], _) => Err(mistaken!(
-                "{}: there are no results of fio at several depths{}",
+                "{}: found no results of fio at several depths{}",
                 path.display(),
                 found.passed_over.iter().flat_map(|reason| ["\n", reason]).collect::<String>()
             )),

@@ -34,7 +34,8 @@ pub fn boot(cache: Cache, installation: Installation) -> Result<String, Failure>
     let home = Home::open().map_err(|_| cannot!("the lab cannot be read"))?;
     let trials = Suite::of_text(NAME, NAME, SUITE, &[])?.trials(&home.lab)?;
     let kernel = find(&cache, &home.share, Btrfs::Policies, NEWEST)?;
-    let folder = tempfile::tempdir().map_err(|error| cannot!("no temporary folder: {error}"))?;
+    let folder =
+        tempfile::tempdir().map_err(|error| cannot!("cannot make a temporary folder: {error}"))?;
     let run = Run {
         kernels: BTreeMap::from([(NEWEST.to_owned(), kernel)]),
         installation,

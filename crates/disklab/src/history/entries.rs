@@ -48,8 +48,8 @@ pub fn find(targets: &[String], by: Order, screen: &Screen) -> Result<Vec<Entry>
                 let found = records_of_suite(target, by, screen);
                 if found.is_empty() {
                     return Err(mistaken!(
-                        "{failure}; and ./{} has no record of a suite of that name",
-                        records::FOLDER
+                        "no record is of a suite `{}`, and {failure}",
+                        target.escape_debug()
                     ));
                 }
                 all.extend(found);
@@ -66,7 +66,7 @@ pub fn find(targets: &[String], by: Order, screen: &Screen) -> Result<Vec<Entry>
     });
     if all.len() < 2 {
         return Err(mistaken!(
-            "there is only one record, {}; a history needs two or more: run the suite again",
+            "found one record only, {}; a history needs two or more: run the suite again",
             all.first().map_or("none", |entry| entry.name.as_str())
         ));
     }

@@ -23,7 +23,10 @@ pub fn source(path: &Path, digest: Option<&str>) -> Result<(KernelSource, Btrfs)
             let sha256 = digest.map(str::to_lowercase);
             Ok((KernelSource::Tarball { path, sha256 }, btrfs))
         }
-        (_, Some(_)) => Err(mistaken!("--sha256 is for a tarball, and {} is none", path.display())),
+        (_, Some(_)) => Err(mistaken!(
+            "--sha256 checks a tarball, and {} is not one; leave it out",
+            path.display()
+        )),
         (tree, None) => Ok((tree, btrfs)),
     }
 }

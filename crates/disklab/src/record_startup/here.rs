@@ -50,7 +50,8 @@ impl Drop for StartedServer {
 
 /// Runs the program under strace, and returns strace's output.
 pub fn traced(args: &RecordStartupArgs, screen: &Screen) -> Result<Vec<u8>, Failure> {
-    let file = tempfile::NamedTempFile::new().map_err(|e| cannot!("a temporary file: {e}"))?;
+    let file =
+        tempfile::NamedTempFile::new().map_err(|e| cannot!("cannot make a temporary file: {e}"))?;
     let mut strace = Command::new("strace");
     // The options ask for names of descriptors, for times, and for complete names.
     strace.args(["-f", "-q", "-I", "2", "-y", "-ttt", "-s", "4096", "-e", TRACED, "-o"]);
@@ -99,7 +100,7 @@ enum TraceEnd {
 
 /// Waits for strace, which runs until all processes have ended. The command itself may end earlier.
 fn ended(strace: &mut Child, output: &Path, screen: &Screen) -> Result<TraceEnd, Failure> {
-    let failed = |e| cannot!("waiting for strace: {e}");
+    let failed = |e| cannot!("cannot wait for strace: {e}");
     let of = |status: ExitStatus| {
         if status.success() { TraceEnd::Well } else { TraceEnd::Badly(status.to_string()) }
     };
@@ -154,7 +155,7 @@ fn signal(pid: i32, signal: Signal) {
 /// Makes an empty home, as in the guest. Files that programs write at their first start are written
 /// each time.
 fn home() -> Result<TempDir, Failure> {
-    tempfile::tempdir_in("/tmp").map_err(|e| cannot!("a temporary home in /tmp: {e}"))
+    tempfile::tempdir_in("/tmp").map_err(|e| cannot!("cannot make a temporary home in /tmp: {e}"))
 }
 
 /// Returns the time that the program takes with all its files in memory.

@@ -86,7 +86,8 @@ pub fn run(home: &Home, name: &str, startup: Startup, screen: &Screen) -> Result
     let compared = record.compared()?;
     let raw =
         record.record.folder().join(outcome.raw.as_deref().unwrap_or_default()).join(names::PAGES);
-    let text = std::fs::read_to_string(&raw).map_err(|e| cannot!("{}: {e}", raw.display()))?;
+    let text =
+        std::fs::read_to_string(&raw).map_err(|e| cannot!("cannot read {}: {e}", raw.display()))?;
     Ok(Start { events: events(&text), ready, compared })
 }
 
@@ -139,7 +140,8 @@ impl StartRecord {
         let suite = Suite::of_text("record-startup", "record-startup", &text, &[])?;
         let trials = suite.trials(&lab)?;
         let ready = ready::check(home, &trials, 1, signals::watch()?, screen)?;
-        let place = tempfile::tempdir().map_err(|e| cannot!("a temporary folder: {e}"))?;
+        let place =
+            tempfile::tempdir().map_err(|e| cannot!("cannot make a temporary folder: {e}"))?;
         let asked = manifest::Suite::new("record-startup", text, Vec::new());
         let folder = place.path().join("record");
         let record = own_suite(&ready, asked, &trials, &folder, say)?;

@@ -64,7 +64,7 @@ fn mistakes_are_told_with_what_to_do_before_anything_is_built() {
     let commits = repository(here.path(), &scripts);
     let cell = ["--cell", "policy=pid"];
     for (arguments, expected) in [
-        (&["--good", "v1", "--bad", "HEAD"][..], "there is no revision \"v1\""),
+        (&["--good", "v1", "--bad", "HEAD"][..], "unknown revision \"v1\""),
         (&["--good", "HEAD", "--bad", "HEAD~1"], "does not come after the good one"),
         (&["--good", "HEAD~1", "--bad", &commits[1]], "exchange them"),
     ] {
@@ -99,8 +99,8 @@ fn mistakes_are_told_with_what_to_do_before_anything_is_built() {
         (0..2).for_each(|_| drop(git(&tree, &twice)));
     };
     for (step, expected) in [
-        ("gone", "there is no Makefile"),
-        ("not committed", "there is no Makefile"),
+        ("gone", "it has no Makefile"),
+        ("not committed", "it has no Makefile"),
         ("another", "does not set VERSION"),
     ] {
         match step {

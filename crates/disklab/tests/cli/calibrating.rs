@@ -92,14 +92,14 @@ fn what_is_not_named_twice_or_may_be_somebodys_is_not_written() {
     for (again, said) in [
         (
             "other",
-            "disk is not written: --write names other, which is another; name the same twice",
+            "disk is not written: --write names other, which is another disk; name the same one",
         ),
         (
             "./disk",
             "disk is not written: it holds an ext filesystem; if that is not needed, wipefs --all \
              disk",
         ),
-        ("none", "--write none: cannot be looked at"),
+        ("none", "--write none: cannot be opened"),
     ] {
         let done = run(here, &["calibrate", "disk", "--write", again, "-o", "new.toml"]);
         assert_eq!(done.status, Some(2), "{}", done.err);

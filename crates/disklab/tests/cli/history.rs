@@ -139,10 +139,10 @@ fn wrong_input_is_named() {
     let here = tempfile::tempdir().expect("a folder");
     fixture::seeds_record(here.path(), "only", 2, 1.0);
     assert!(
-        refused(run(here.path(), &["history", "quick"])).contains("there is only one record, only")
+        refused(run(here.path(), &["history", "quick"])).contains("found one record only, only")
     );
     let unknown = refused(run(here.path(), &["history", "qwick"]));
-    assert!(unknown.contains("./records has no record of a suite of that name"), "{unknown}");
+    assert!(unknown.contains("no record is of a suite `"), "{unknown}");
     fixture::seeds_record(here.path(), "second", 2, 1.0);
     let metric = refused(run(here.path(), &["history", "quick", "--metric", "speed"]));
     assert!(metric.contains("none of 2 records has the number speed"), "{metric}");

@@ -25,7 +25,7 @@ fn weights_have_cgroups_of_the_runs_own_or_are_left_out() {
     let said = done.out;
     if !disklab_block_devices::cgroups::are_whole() {
         assert!(
-            said.contains("left out: it has a weight, which wants cgroups of version 2"),
+            said.contains("left out: it has a weight, which needs cgroups of version 2"),
             "{said}"
         );
         return;

@@ -172,7 +172,7 @@ fn what_others_set_meanwhile_fails_the_trial_and_stays() {
     assert_eq!(outcome.status, Status::Failed, "{said}");
     let reason = outcome.reason.unwrap_or_default();
     assert!(
-        reason.contains("\"bfq\"") && reason.contains("somebody else has changed it"),
+        reason.contains("\"bfq\"") && reason.contains("another program changed it"),
         "{reason}"
     );
     assert!(loops[1].queue("scheduler").contains("[kyber]"), "{}", loops[1].queue("scheduler"));

@@ -33,8 +33,8 @@ pub fn check(setting: &Setting) -> Result<(), Failure> {
     let path = find(&setting.path)?;
     other(&path, &setting.value).map_or(Ok(()), |now| {
         Err(format!(
-            "{}: it was set to {:?}, and says {now:?} after the trial: somebody else has \
-             changed it meanwhile (tuned, udev, another benchmark?)",
+            "{}: it was set to {:?}, and is {now:?} after the trial: another program changed it \
+             meanwhile (tuned, udev, another benchmark?)",
             path.display(),
             setting.value
         ))

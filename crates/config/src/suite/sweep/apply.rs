@@ -187,7 +187,7 @@ impl Applied {
             }
         }
         if let Some((swept, disk, key)) = twice {
-            let names = format!("device.{key} and disk.{disk}.{key}: leave one");
+            let names = format!("device.{key} and disk.{disk}.{key}: leave one out");
             return Err(swept.wrong(format!("disk {disk} has two values of `{key}`, by {names}")));
         }
         for swept in values.iter().filter(|swept| *swept.parameter == SweptParameter::Estimated) {

@@ -45,7 +45,7 @@ pub(in crate::suite) fn read(
         }
     }
     if parameters.len() < 2 {
-        table.wrong("", "is over two parameters at least; one is an axis by itself, in [axes]");
+        table.wrong("", "needs two parameters or more; write a single one in [axes]");
     }
     let Some(samples) = samples else { return Vec::new() };
     let values = |(parameter, place, span): (SweptParameter, SourcePlace, SampledFrom)| {

@@ -126,9 +126,11 @@ impl FromStr for SweptParameter {
                     .and_then(|(number, key)| Some((number.parse().ok()?, key)));
                 let Some((disk @ 1.., key)) = parsed else {
                     let key = parsed.map_or(rest, |(_, key)| key);
-                    let example = format!("disk.2.{key} is of the array's second");
+                    let example = format!("disk.2.{key} for the array's second disk");
                     let text = text.escape_debug();
-                    return Err(format!("`{text}` has no number of a disk, from 1: {example}"));
+                    return Err(format!(
+                        "`{text}`: expected the number of a disk, as in {example}"
+                    ));
                 };
                 Self::Device { disk: Some(disk), key: key.to_owned() }
             }
@@ -176,7 +178,7 @@ mod tests {
         let wrong = |text: &str| text.parse::<SweptParameter>().expect_err(text);
         assert!(wrong("polciy.margin").contains("did you mean `policy`?"));
         assert!(wrong("disk.seek").contains("disk.2.seek is of the array's second"));
-        assert!(wrong("disk.0.seek").contains("no number of a disk, from 1: disk.2.seek is"));
+        assert!(wrong("disk.0.seek").contains("expected the number of a disk, as in disk.2.seek"));
         assert!(wrong("margin").contains("is not a parameter"));
         assert!(wrong("device.").contains("is not a parameter"));
         assert!(!"disk.2.seek".parse::<SweptParameter>().expect("a parameter").is_whole());

@@ -60,7 +60,7 @@ impl Range {
         let to = to?;
         let from = from?.zero_like(to);
         if from.is_zero() && spacing == Spacing::Log {
-            let message = "no factor leads away from 0: begin above it, or write `linear`";
+            let message = "a `log` range cannot begin at 0: begin above it, or write `linear`";
             table.wrong_at(&first.place, message);
             return None;
         }
