@@ -210,13 +210,13 @@ impl Change {
                 let echo = |value| format!("echo {} > {}", shell::word(value), path.display());
                 had.iter().chain([was]).map(|value| echo(value)).collect::<Vec<_>>().join("; ")
             }
-            Self::Md { .. } => format!("mdadm --quiet --stop /dev/{md}  # if it is there"),
+            Self::Md { .. } => format!("mdadm --quiet --stop /dev/{md}  # if it exists"),
             Self::Made { disk, .. } => format!(
                 "wipefs --all --quiet /dev/{}  # if it still holds what was made there",
                 disk.name
             ),
             Self::Pool { name, .. } => {
-                format!("zpool destroy -f {name}  # if it is there, and of these disks")
+                format!("zpool destroy -f {name}  # if it exists, and of these disks")
             }
             Self::Folder { path, .. } => {
                 format!("rm -r {}", shell::word(&path.display().to_string()))
@@ -438,7 +438,7 @@ mod tests {
     #[test]
     fn the_line_that_undoes_a_change_quotes_what_a_shell_would_split() {
         let md = Change::Md { uuid: "u".to_owned() };
-        assert_eq!(md.undo_line("md100"), "mdadm --quiet --stop /dev/md100  # if it is there");
+        assert_eq!(md.undo_line("md100"), "mdadm --quiet --stop /dev/md100  # if it exists");
         let value = Change::value(Path::new("/sys/x"), "a b");
         assert_eq!(value.undo_line(""), "echo 'a b' > /sys/x");
         let folder = Change::Folder { path: "/my disks/disklab-1".into(), on: None };

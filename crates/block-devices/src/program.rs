@@ -17,7 +17,7 @@ pub fn output(words: &[&str]) -> Result<String, String> {
         return Ok(String::from_utf8_lossy(&out.stdout).into_owned());
     }
     let said = String::from_utf8_lossy(&out.stderr);
-    let last = said.lines().last().unwrap_or("it said nothing");
+    let last = said.lines().last().unwrap_or("it printed nothing");
     Err(format!("{line} failed ({}): {last}; run it yourself", out.status))
 }
 

@@ -20,7 +20,8 @@ pub struct Refusal {
 /// A reason why a disk is not written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Why {
-    #[error("--write names {}, which is another disk; name the same one in both places", .0.display())]
+    #[error("--write names {}, which is another disk; name the same one in both places",
+        .0.display())]
     AnotherAgain(PathBuf),
     #[error("{} does not list it; if all on it may be lost, add the lines that `disklab devices` \
         prints for it", file.display())]
@@ -32,7 +33,8 @@ pub enum Why {
     WrongSerial { file: PathBuf, path: PathBuf, given: String, found: String },
     #[error(
         "{} gives a size of {} bytes for {}, but the disk there has {}: it may be another disk; \
-        check which disk it is, then write its size", file.display(), given.0, path.display(), found.0
+        check which disk it is, then write its size", file.display(), given.0, path.display(),
+        found.0
     )]
     WrongSize { file: PathBuf, path: PathBuf, given: Bytes, found: Bytes },
     #[error("it is no longer the disk that it was ({0}); check which disk it is, then start again")]

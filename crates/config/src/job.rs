@@ -119,7 +119,7 @@ impl Job {
             format!("{rw} does not mix reads and writes: rw and randrw do")
         });
         if self.ioengine == Ioengine::Psync && self.iodepth > 1 {
-            let sense = "only 1 makes sense; use numjobs for more";
+            let sense = "only 1 is possible; use numjobs for more";
             table.wrong("iodepth", format!("psync waits for each request, so that {sense}"));
         }
     }

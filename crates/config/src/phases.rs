@@ -260,7 +260,7 @@ impl WorkloadPhase {
 
 fn read_phases(table: &TomlTable<'_, '_>, key: &str) -> Option<Vec<WorkloadPhase>> {
     let tables = table.tables(key);
-    let twice = |name: &str| format!("`{name}` is there twice");
+    let twice = |name: &str| format!("`{name}` is given twice");
     let phases = read_named(&tables, "name", WorkloadPhase::from_table, |phase| &phase.name, twice);
     table.refuse_if(tables.is_empty() || tables.len() > MOST, key, || {
         format!("{} phases are out of range (1 to {MOST})", tables.len())
@@ -314,7 +314,7 @@ fn read_name(table: &TomlTable<'_, '_>, key: &str) -> Option<String> {
         format!("`{}` is {rule}", name.escape_debug())
     });
     table.refuse_if(name == RESERVED, key, || {
-        format!("`{RESERVED}` is what other workloads measure: name it otherwise")
+        format!("`{RESERVED}` is what other workloads measure: give it another name")
     });
     Some(name)
 }
@@ -376,7 +376,7 @@ fn read_file_name(table: &TomlTable<'_, '_>, key: &str) -> Option<String> {
         format!("`{}` is not a plain name of a file", name.escape_debug())
     });
     table.refuse_if(name == READER_FILE, key, || {
-        format!("`{READER_FILE}` is the file of [phase.reader]: name it otherwise")
+        format!("`{READER_FILE}` is the file of [phase.reader]: give it another name")
     });
     Some(name)
 }

@@ -82,7 +82,7 @@ impl Policy {
                 table.wrong_at(&need.place, format!("`{}` is {rule}", need.value.escape_debug()));
             }
         }
-        let twice = |key: &str| format!("`{key}` is there twice");
+        let twice = |key: &str| format!("`{key}` is given twice");
         let tables = table.tables("parameter");
         let read = PolicyParameter::from_table;
         let parameters = read_named(&tables, "key", read, |parameter| &parameter.key, twice);

@@ -115,7 +115,7 @@ impl FromStr for SchedulerChoice {
             })?;
             check(name, number)?;
             if given[index].replace(number).is_some() {
-                return Err(format!("`{name}` of `{scheduler}` is there twice"));
+                return Err(format!("`{name}` of `{scheduler}` is given twice"));
             }
         }
         let tunables =

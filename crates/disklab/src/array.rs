@@ -120,7 +120,7 @@ fn ask(tool: &str, arguments: &[&str]) -> Result<String, String> {
     })?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
-        let said = said.lines().next().unwrap_or("it said nothing").trim().to_owned();
+        let said = said.lines().next().unwrap_or("it printed nothing").trim().to_owned();
         return Err(format!("failed ({}): {said}", output.status));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())

@@ -63,8 +63,8 @@ pub fn clean(args: &CleanArgs, screen: &Screen) -> Result<Exit, Failure> {
     match journal::of_root() {
         0 => {}
         some => screen.remark(&format!(
-            "the changes in {} are of runs of root, which may still be running; run `disklab clean` \
-             as root to undo them",
+            "the changes in {} are of runs of root, which may still be running; run `disklab \
+             clean` as root to undo them",
             words::count(some, "journal")
         )),
     }

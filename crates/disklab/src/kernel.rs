@@ -128,7 +128,7 @@ fn build(args: &BuildArgs, screen: &Screen) -> Result<Exit, Failure> {
     let kernel = &built.kernel;
     let took = words::wall(Duration::from_secs_f64(kernel.build_seconds.max(0.0)));
     let how =
-        if built.fresh { format!("was built in {took}") } else { "is there already".to_owned() };
+        if built.fresh { format!("was built in {took}") } else { "was built before".to_owned() };
     screen.present(&as_json(kernel, share)?, |out| {
         writeln!(out, "Linux {} {how}: {}", kernel.version, kernel.path.display())?;
         let newest = find(cache, share, Btrfs::Policies, NEWEST);

@@ -33,14 +33,14 @@ impl LoadDone {
                     }
                 }
                 None if root.join(&path).symlink_metadata().is_ok() => {
-                    tell(&path, "it is there, and was deleted or never made".to_owned());
+                    tell(&path, "it exists, and was deleted or never made".to_owned());
                 }
                 None => {}
             }
         }
         let found = count(root)?;
         if found > checked.files && wrong.is_empty() {
-            let extra = format!("{found} files are there, and the account has {}", checked.files);
+            let extra = format!("{found} files exist, and the load made {}", checked.files);
             wrong.push(format!("{}: {extra}", root.display()));
         }
         match wrong.first() {

@@ -189,7 +189,7 @@ fn names_if_there(
 }
 
 fn unread(path: &Path, error: &io::Error) -> Why {
-    Why::Unknown(format!("{}, which tells who uses it, cannot be read: {error}", path.display()))
+    Why::Unknown(format!("cannot find out who uses it: cannot read {}: {error}", path.display()))
 }
 
 /// Lists the names of a folder's entries, in order.

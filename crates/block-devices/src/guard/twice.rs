@@ -61,7 +61,7 @@ fn device_is_free(number: (u32, u32), metadata: &Metadata, mountinfo: &str) -> R
     }
     let Some(SysfsBlock { folder, .. }) = sysfs else {
         return Err(Why::Unknown(format!(
-            "/sys/dev/block/{name} is not there, which tells who uses it; is /sys mounted?"
+            "cannot find out who uses it: /sys/dev/block/{name} does not exist; is /sys mounted?"
         )));
     };
     let parts = names(&folder, |entry| entry.join("partition").exists())?;

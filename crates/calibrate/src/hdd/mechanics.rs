@@ -94,7 +94,7 @@ impl HddWork<'_, '_> {
             let how = format!("as many even ones come nearest to the rates of {places} places");
             measured(1.0 / f64::from(count), how)
         } else {
-            not_visible("the rate's steps are not to be told from chance")
+            not_visible("the rate's steps are not distinguishable from chance")
         };
         self.sheet.number("zones", self.hdd.zones, zones_seen);
         let mut said = vec![format!("tracks at the beginning: {:.0} sectors", tracks.sectors)];

@@ -154,10 +154,8 @@ impl Hdd {
             format!("{write_buffer} is more than the cache, {cache}")
         });
         if self.write_cache && write_buffer == Bytes::ZERO {
-            table.wrong(
-                "write_buffer",
-                "is 0, and the disk has a write_cache: write a size, or leave write_cache out",
-            );
+            table
+                .wrong("write_buffer", "is 0, and a write_cache needs some; leave write_cache out");
         }
         let smallest = self.outer_track() * u64::from(surfaces) * u64::from(zones);
         table.refuse_if(bytes < smallest, "zones", || {

@@ -183,11 +183,7 @@ fn hdd_numbers_that_cannot_be() {
             "\"65 MiB\"",
             "d:23:16: hdd.write_buffer: 65 MiB is more than the cache, 64 MiB",
         ),
-        (
-            "write_buffer",
-            "\"0\"",
-            "d:23:16: hdd.write_buffer: is 0, and the disk has a write_cache: write a size, or leave write_cache out",
-        ),
+        ("write_buffer", "\"0\"", "d:23:16: hdd.write_buffer: is 0, and a write_cache needs some"),
         (
             "size",
             "\"300 MB\"",

@@ -99,7 +99,7 @@ impl JobFile {
             check_section(section, &mut mistakes);
             if !names.insert(&section.name) {
                 let Lines { name, number, .. } = section;
-                mistakes.push(format!("line {number}: the name `{name}` is there twice"));
+                mistakes.push(format!("line {number}: the name `{name}` is given twice"));
             }
         }
         if !mistakes.is_empty() {

@@ -97,7 +97,7 @@ fn what_is_no_data_is_refused_with_its_reason() {
         ("[b", "a section is `[name]`"),
         ("[b c]", "a section's name has"),
         ("name=global", "a section's name has"),
-        ("[a]", "is there twice"),
+        ("[a]", "is given twice"),
     ] {
         let said = parse(&format!("[a]\nsize=1m\n{line}\n")).unwrap_err();
         assert!(said.contains(why), "{line}: {said}");
@@ -114,7 +114,7 @@ fn each_key_has_one_fate() {
     let refused = REFUSED.iter().flat_map(|(keys, _)| keys.split(' '));
     let mut seen = BTreeSet::new();
     for key in TAKEN.iter().copied().chain(IGNORED.iter().copied()).chain(refused) {
-        assert!(seen.insert(key), "{key} is there twice");
+        assert!(seen.insert(key), "{key} is given twice");
         assert_eq!(keys::usual(key), key, "another name");
     }
     assert!(TAKEN.is_sorted());

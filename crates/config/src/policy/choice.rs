@@ -63,7 +63,7 @@ impl WantedPolicy {
             let wrong = |message| format!("`{key}` of `{}`: {message}", policy.name);
             let value = parameters[index].canonical(text, devices).map_err(wrong)?;
             if given[index].replace(value).is_some() {
-                return Err(wrong("is there twice".to_owned()));
+                return Err(wrong("is given twice".to_owned()));
             }
         }
         let mut values = Vec::new();

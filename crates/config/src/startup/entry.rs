@@ -93,7 +93,7 @@ impl StartupEntry {
         let is_folder = self.kind == EntryKind::Folder;
         match seen.insert(self.path.clone(), is_folder) {
             Some(was_folder) if !(was_folder && is_folder) => {
-                wrong("it is there already".to_owned())
+                wrong("it is listed already".to_owned())
             }
             _ => Ok(self),
         }

@@ -105,7 +105,7 @@ fn values_that_are_not_there() {
     };
     assert_eq!(jobs("[0]"), "9: axes.jobs: 0 is out of range (1 to 256)");
     assert_eq!(jobs("[\"4\"]"), "9: axes.jobs: expected a whole number, found a string");
-    assert_eq!(jobs("[4, 4]"), "12: axes.jobs: `4` is there twice");
+    assert_eq!(jobs("[4, 4]"), "12: axes.jobs: `4` is given twice");
     let lab = lab_with(NOISE);
     let mut suite = lab.suite("", "").unwrap();
     let wrong = suite.set("jobs", "many").unwrap_err().to_string();
@@ -203,7 +203,7 @@ fn none_is_no_name_for_a_background() {
     let found = lab.relative(&Lab::load(lab.path()).unwrap_err());
     assert_eq!(
         found,
-        "backgrounds/none.toml:1:1: `none` is the word for no background: name the file otherwise"
+        "backgrounds/none.toml:1:1: `none` is the word for no background: give the file another name"
     );
 }
 

@@ -179,7 +179,7 @@ workloads/random.toml:6:1: iodept: unknown key; did you mean `iodepth`?"
         ),
         "\
 workloads/random.toml:3:6: bs: 1000 bytes are not a whole number of 512-byte sectors
-workloads/random.toml:6:11: iodepth: psync waits for each request, so that only 1 makes sense; \
+workloads/random.toml:6:11: iodepth: psync waits for each request, so that only 1 is possible; \
 use numjobs for more"
     );
     assert_eq!(
@@ -229,7 +229,7 @@ policies/pid.toml:6:11: parameter.default: unknown value `al`; did you mean `all
     let twice = format!("[[parameter]]\nkey = \"a\"\ndefault = 7\n{number}");
     assert_eq!(
         with(&format!("{twice}{twice}")),
-        "policies/pid.toml:10:7: parameter.key: `a` is there twice"
+        "policies/pid.toml:10:7: parameter.key: `a` is given twice"
     );
 }
 
@@ -344,12 +344,12 @@ fn suites_by_themselves() {
         (
             "[\"random\"]",
             "[\"random\", \"random\"]",
-            "10:23: axes.workload: `random` is there twice",
+            "10:23: axes.workload: `random` is given twice",
         ),
         (
             "\"round-robin:4k\"",
             "\"round-robin:4k\", \"round-robin:4096\"",
-            "11:36: axes.policy: `round-robin:4096` is there twice",
+            "11:36: axes.policy: `round-robin:4096` is given twice",
         ),
         (
             "\"round-robin:4k\"",
@@ -436,12 +436,12 @@ fn suites_in_their_lab() {
         (
             "\"round-robin:4k\"",
             "\"waiting:125\", \"waiting\"",
-            "11:33: axes.policy: `waiting` is there twice",
+            "11:33: axes.policy: `waiting` is given twice",
         ),
         (
             "\"round-robin:4k\"",
             "\"waiting:150,count=reads\", \"waiting:count=reads,margin=150\"",
-            "11:45: axes.policy: `waiting:150,count=reads` is there twice",
+            "11:45: axes.policy: `waiting:150,count=reads` is given twice",
         ),
         (
             "\"round-robin:4k\"",
@@ -467,7 +467,7 @@ fn suites_in_their_lab() {
         (
             "\"round-robin:4k\"",
             "\"waiting:125,margin=125\"",
-            "11:18: axes.policy: `margin` of `waiting`: is there twice",
+            "11:18: axes.policy: `margin` of `waiting`: is given twice",
         ),
         (
             "\"round-robin:4k\"",
@@ -537,7 +537,7 @@ fn command_line() {
         set("policy", "pid,"),
         "--set: policy: a value is empty; write values with commas between them"
     );
-    assert_eq!(set("policy", "pid,pid"), "--set: policy: `pid` is there twice");
+    assert_eq!(set("policy", "pid,pid"), "--set: policy: `pid` is given twice");
     assert_eq!(
         set("scheduler", "x"),
         "--set: scheduler: unknown scheduler `x`; known: none, mq-deadline, kyber, bfq"

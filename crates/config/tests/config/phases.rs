@@ -147,9 +147,9 @@ fn the_names_of_results() {
 #[test]
 fn mistakes_in_phases() {
     for (from, to, message) in [
-        ("name = \"both\"", "name = \"create\"", "name: `create` is there twice"),
+        ("name = \"both\"", "name = \"create\"", "name: `create` is given twice"),
         ("name = \"both\"", "name = \"Both\"", "`Both` is no phase's name"),
-        ("name = \"both\"", "name = \"measure\"", "name it otherwise"),
+        ("name = \"both\"", "name = \"measure\"", "give it another name"),
         ("name = \"both\"\n", "", "name: is missing"),
         ("name = \"mount\"\nremount = true", "name = \"mount\"", "a phase is either fio's"),
         ("remount = true", "remount = true\ncommand = [\"x\"]", "a phase is either fio's"),

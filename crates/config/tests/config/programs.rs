@@ -115,13 +115,17 @@ fn mistakes_in_a_start() {
         ("\"9000 /bin/it\"", "\"9000 /bin/../it\"", "expected a plain path, without . and .."),
         ("\"9000 /bin/it\"", "\"9000000000000000 /bin/it\"", "the file is larger than"),
         ("-> usr/lib", "-> ", "expected the target of the link"),
-        ("\"9000 /bin/it\"", "\"9000 /bin/it\", \"1 /bin/it\"", "`1 /bin/it`: it is there already"),
+        (
+            "\"9000 /bin/it\"",
+            "\"9000 /bin/it\", \"1 /bin/it\"",
+            "`1 /bin/it`: it is listed already",
+        ),
         (
             "\"9000 /bin/it\"",
             "\"9000 /bin/it\", \"1 /bin/it/it\"",
             "`1 /bin/it/it`: `/bin/it` is not a folder",
         ),
-        ("\"9000 /bin/it\"", "\"9000 /bin/it\", \"1 /bin\"", "`1 /bin`: it is there already"),
+        ("\"9000 /bin/it\"", "\"9000 /bin/it\", \"1 /bin\"", "`1 /bin`: it is listed already"),
         // A path through a link would put the file elsewhere.
         ("\"9000 /bin/it\"", "\"0 /a -> /\", \"9000 /a/it\"", "`9000 /a/it`: `/a` is not a folder"),
         ("12 read", "x read", "line 1, `x read 0 0 4096`: `x` is not a number"),

@@ -308,7 +308,7 @@ fn mistakes_are_told_with_their_places() {
         ("memroy = [\"1 GiB\"]", "unknown key; did you mean `memory`?"),
         ("\"polciy.margin\" = [1]", "unknown kind of parameter `polciy`; did you mean `policy`?"),
         ("disk.2.seek = [1, 2]", "a name with points in it stands in quotes"),
-        ("disks = [2, 2]", "`2` is there twice"),
+        ("disks = [2, 2]", "`2` is given twice"),
         ("disks = []", "needs at least one element"),
         ("disks = { linear = [2, 4] }", "steps: is missing"),
         ("disks = { linear = [2, 4], steps = 1 }", "1 is out of range (2 to 1000)"),

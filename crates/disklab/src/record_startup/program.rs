@@ -162,7 +162,7 @@ impl StartRecord {
             .find(|outcome| outcome.cell.value("array").is_none_or(|value| value == array));
         let reason = || outcome.and_then(|outcome| outcome.reason.clone()).unwrap_or_default();
         let outcome = outcome.filter(|outcome| outcome.status == Status::Ok).ok_or_else(|| {
-            cannot!("in the guest, with nothing but the files that it used here, {}", reason())
+            cannot!("in the guest, with only the files that it used here, {}", reason())
         })?;
         match outcome.measures.get(STARTUP).filter(|measure| !measure.censored) {
             Some(measure) => Ok((outcome, Nanos(measure.value as u64))),

@@ -63,7 +63,7 @@ fn what_makes_no_sense_is_refused() {
         (&["kernel", "patch", "--out", "records", "--author", "A <a@b>"], "is not empty"),
         (&["trace", "quick-1", "hdd-raid1+randread-4k-qd1+pid+s1", "--json"], "leave out --json"),
         (&["plan", "smoke", "--set", "policy="], "a value is empty"),
-        (&["plan", "smoke", "--set", "policy=pid,pid"], "`pid` is there twice"),
+        (&["plan", "smoke", "--set", "policy=pid,pid"], "`pid` is given twice"),
         (&["plan", "smoke", "--seeds", "0"], "0 is out of range (1 to 1000)"),
         (&["plan", "smoke", "--jobs", "0"], "0 is out of range (1 to "),
         (&["plan", "smoke", "--set", "array=single-constant"], "nothing uses this axis"),

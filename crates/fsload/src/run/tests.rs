@@ -139,7 +139,7 @@ fn planted_faults_are_found() {
     fs::write(&path, &held).unwrap();
     done.check(folder.path()).unwrap();
     fs::write(folder.path().join("files/extra"), "").unwrap();
-    assert!(check().contains("files are there, and the account has"), "{}", check());
+    assert!(check().contains("files exist, and the load made"), "{}", check());
 }
 
 #[test]

@@ -46,5 +46,6 @@ fn used(space: &SpaceOf) -> Result<u64, Failure> {
     let status =
         prepare(&command, STEP, &words)?.status().map_err(|e| format!("{STEP}: `{text}`: {e}"))?;
     let said = words.read()?;
-    said.parse().map_err(|_| format!("{STEP}: `{text}` ({status}) says {said:?}, and no number"))
+    said.parse()
+        .map_err(|_| format!("{STEP}: `{text}` ({status}): expected a number, found {said:?}"))
 }

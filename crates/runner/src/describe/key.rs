@@ -20,8 +20,8 @@ pub const LENGTH: usize = 16;
 /// Error about two different trials with the same key.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error(
-    "the trials {first} and {second} differ and have the same key, {key}, which has a chance of one \
-     in 2^64; change one of them, such as its memory by 1 MiB"
+    "the trials {first} and {second} differ and have the same key, {key}, which has a chance of \
+     one in 2^64; change one of them, such as its memory by 1 MiB"
 )]
 pub struct Collision {
     pub first: String,

@@ -234,7 +234,7 @@ impl<'a> Resolved<'a> {
                 let devices = self.arrays.iter().map(|array| array.thing.0.devices.len());
                 let choice = wanted.settle(policy, devices.min().unwrap_or(usize::MAX))?;
                 if self.policies.iter().any(|known| known.thing.0 == choice) {
-                    return Err(format!("`{choice}` is there twice"));
+                    return Err(format!("`{choice}` is given twice"));
                 }
                 self.policies.push(Named { name, thing: (choice, policy) });
             }

@@ -52,7 +52,7 @@ pub(in crate::suite) fn each_once(
         match canonical(&value) {
             Err(message) => mistakes.push(place.diagnostic(message)),
             Ok(value) if good.iter().any(|known| known.value == value) => {
-                mistakes.push(place.diagnostic(format!("`{value}` is there twice")));
+                mistakes.push(place.diagnostic(format!("`{value}` is given twice")));
             }
             Ok(value) => good.push(Located { value, place }),
         }
