@@ -125,7 +125,7 @@ impl Background {
             table.wrong("", format!("a background needs a `workload`, [snapshots], or {programs}"));
         }
         table.refuse_if(name == NONE, "", || {
-            format!("`{NONE}` is the word for no background: give the file another name")
+            format!("`{NONE}` stands for no background: give the file another name")
         });
         let is_idle = |processes: &Vec<Process>| {
             !processes.is_empty() && !processes.iter().any(Process::uses_trees)

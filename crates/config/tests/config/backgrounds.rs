@@ -203,7 +203,7 @@ fn none_is_no_name_for_a_background() {
     let found = lab.relative(&Lab::load(lab.path()).unwrap_err());
     assert_eq!(
         found,
-        "backgrounds/none.toml:1:1: `none` is the word for no background: give the file another name"
+        "backgrounds/none.toml:1:1: `none` stands for no background: give the file another name"
     );
 }
 

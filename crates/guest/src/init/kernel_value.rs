@@ -23,7 +23,7 @@ pub fn write(path: &Path, setting: &Setting) -> Result<String, Failure> {
     if active.is_some_and(|active| agrees(active, &setting.value)) {
         Ok(text)
     } else {
-        Err(format!("{name}: {:?} was written, but it says {text:?}", setting.value))
+        Err(format!("{name}: wrote {:?}, and read back {text:?}", setting.value))
     }
 }
 
@@ -144,7 +144,7 @@ mod tests {
         let path = format!("{}/*/policy", folder.path().display());
         // A plain file contains just the written text, and no brackets.
         let error = apply(&setting(path.clone(), "pid", true)).unwrap_err();
-        assert!(error.contains("\"pid\" was written, but it says \"pid\""), "{error}");
+        assert!(error.contains("wrote \"pid\", and read back \"pid\""), "{error}");
         assert!(apply(&setting(path, "[pid]", true)).unwrap_err().contains("says"));
         assert_eq!(apply(&setting(file.display().to_string(), "4096", false)).unwrap(), "4096");
     }

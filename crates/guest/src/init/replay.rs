@@ -51,7 +51,7 @@ pub fn all(entries: &[StartupEntry], threads: &StartupThreads) -> Result<(), Str
     if setrlimit(Resource::Nofile, all).is_err() {
         let most = getrlimit(Resource::Nofile).maximum;
         setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most })
-            .map_err(|e| format!("opening as many files as may be: {e}"))?;
+            .map_err(|e| format!("raising the limit of open files: {e}"))?;
     }
     let mut starts = vec![BTreeMap::<u32, Vec<usize>>::new(); threads.0.len()];
     for (number, steps) in threads.0.iter().enumerate().skip(1) {
