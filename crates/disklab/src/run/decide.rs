@@ -83,7 +83,7 @@ impl VerdictArgs {
         };
         if !question.trials.iter().any(is_other) {
             return Err(mistaken!(
-                "--until-decided: only the baseline would run; add another value to its axis (--set)"
+                "--until-decided: only the baseline would run; add values to its axis with --set"
             ));
         }
         if let Some(other) = self.metric.iter().find(|metric| matches!(metric, Metric::Other(_))) {
