@@ -7,7 +7,7 @@ use disklab_compare::{Metric, Weight, answer};
 use disklab_report::chart::{Provenance, rendered};
 use disklab_report::pictures::FoundPicture;
 use disklab_report::{
-    MARKER, Panel, Records, ReportOptions, ReportSource, markdown, numbers, page, panels, pictures,
+    MARKER, Records, ReportOptions, ReportSource, markdown, numbers, page, panels, pictures,
 };
 
 use crate::compare::axis_value;
