@@ -90,10 +90,10 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
 }
 
 /// Number of names that a message lists.
-const LISTED: usize = 20;
+const LISTED: usize = 40;
 
 /// Returns a message such as "unknown device `nas4tb`; did you mean `nas-4tb`?". If no name is
-/// near, it lists the names, or the first 20 of a longer list.
+/// near, it lists the names, or the first 40 of a longer list.
 pub fn unknown<'a>(what: &str, name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<_> = known.into_iter().collect();
     let hint = match nearest(name, known.iter().copied()) {
@@ -148,9 +148,9 @@ mod tests {
 
     #[test]
     fn a_long_list_is_cut() {
-        let names: Vec<String> = (0..23).map(|number| format!("name-{number:02}")).collect();
+        let names: Vec<String> = (0..43).map(|number| format!("name-{number:02}")).collect();
         let message = unknown("name", "x", names.iter().map(String::as_str));
         assert!(message.starts_with("unknown name `x`; known: name-00, name-01, "), "{message}");
-        assert!(message.ends_with(", name-19, and 3 more"), "{message}");
+        assert!(message.ends_with(", name-39, and 3 more"), "{message}");
     }
 }

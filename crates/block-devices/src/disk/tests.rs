@@ -138,7 +138,7 @@ fn what_is_no_block_device_is_told() {
     assert!(said(place.path()).contains("it is a folder, not"));
     assert!(said(&file).contains("it is a file, not"));
     assert!(said(&place.path().join("none")).contains("there is no such device"));
-    assert!(said(&link).contains("it is a link to nowhere, which is not there"));
+    assert!(said(&link).contains("it is a link to nowhere, which does not exist"));
     // A link to a file counts as a file.
     fs::remove_file(&link).unwrap();
     std::os::unix::fs::symlink("file", &link).unwrap();

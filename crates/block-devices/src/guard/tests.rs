@@ -43,8 +43,8 @@ fn what_is_mounted_elsewhere_counts() {
     // The user does not see this mount, so the message names the process that does.
     assert_eq!(
         said(&fake),
-        "it is mounted at /data where only disklab (process 77) sees it; wait for its end, or end \
-        it"
+        "it is mounted at /data, where only disklab (process 77) sees it; wait until that \
+         ends, or end it"
     );
 }
 

@@ -183,7 +183,11 @@ fn hdd_numbers_that_cannot_be() {
             "\"65 MiB\"",
             "d:23:16: hdd.write_buffer: 65 MiB is more than the cache, 64 MiB",
         ),
-        ("write_buffer", "\"0\"", "d:23:16: hdd.write_buffer: is 0, and a write_cache needs some"),
+        (
+            "write_buffer",
+            "\"0\"",
+            "d:23:16: hdd.write_buffer: is 0, and a write_cache needs some; leave write_cache out",
+        ),
         (
             "size",
             "\"300 MB\"",
@@ -234,8 +238,7 @@ fn ssd_numbers_that_cannot_be() {
         (
             "\"2 TB\"",
             "d:19:12: ssd.raw_size: 1.82 TiB make 79456 blocks of 24 MiB; at most 65532 are \
-             counted: give what is erased \
-             together as one block, by more pages_per_block",
+             modelled: make blocks larger, by more pages_per_block",
         ),
     ] {
         assert_eq!(wrong(SSD, "raw_size", value), message);

@@ -106,7 +106,7 @@ fn what_is_no_data_is_refused_with_its_reason() {
     assert!(parse("[global]\nsize=1m\n").unwrap_err().contains("no section besides [global]"));
     let many: Vec<String> = (0..5000).map(|number| format!("[s{number}]\nsize=1m\n")).collect();
     let many = many.concat();
-    assert!(parse(&many).unwrap_err().contains("sections: from 1 to 64"));
+    assert!(parse(&many).unwrap_err().contains("sections are out of range (1 to 64)"));
 }
 
 #[test]

@@ -142,11 +142,12 @@ fn step(words: &[&str], entries: &[StartupEntry]) -> Result<StartupStep, String>
         _ => return Err("expected us, what is done, and the number of a file".to_owned()),
     };
     let think = Nanos(number(think)?.min(LONGEST.0 / 1000) * 1000);
-    let entry = u32::try_from(number(entry)?)
-        .map_err(|_| format!("file {entry} is out of range (0 to {})", entries.len() - 1))?;
-    let found = entries
-        .get(entry as usize)
-        .ok_or_else(|| format!("file {entry} is out of range (0 to {})", entries.len() - 1))?;
+    let entry = u32::try_from(number(entry)?).map_err(|_| {
+        format!("file {entry} is out of range: there are {}, from 0", entries.len())
+    })?;
+    let found = entries.get(entry as usize).ok_or_else(|| {
+        format!("file {entry} is out of range: there are {}, from 0", entries.len())
+    })?;
     let range = || match (rest, &found.kind) {
         ([from, bytes], EntryKind::File(size)) => {
             let (from, bytes) = (number(from)?, number(bytes)?);

@@ -287,7 +287,11 @@ fn files() {
     let error = lab.load().suite("qestion").unwrap_err();
     assert_eq!(lab.relative(&error), "suites: unknown suite `qestion`; did you mean `question`?");
     let error = lab.load().suite("suites/none.toml").unwrap_err().to_string();
-    assert_eq!(error, "suites/none.toml: cannot be read: No such file or directory (os error 2)");
+    assert_eq!(
+        error,
+        "suites/none.toml: cannot be read: No such file or directory (os error 2); name a suite's \
+         file, or a suite that `disklab list` prints"
+    );
 }
 
 #[test]

@@ -130,7 +130,7 @@ fn mistakes_in_a_start() {
         ("\"9000 /bin/it\"", "\"0 /a -> /\", \"9000 /a/it\"", "`9000 /a/it`: `/a` is not a folder"),
         ("12 read", "x read", "line 1, `x read 0 0 4096`: `x` is not a number"),
         ("12 read", "12 write", "`write` is not what a step does: read, map, look, miss or list"),
-        ("read 0 0 4096", "read 7 0 4096", "file 7 is out of range (0 to "),
+        ("read 0 0 4096", "read 7 0 4096", "file 7 is out of range: there are "),
         ("read 0 0 4096", "read 0 0 9001", "not within its 9000 bytes"),
         ("read 0 0 4096", "read 0 18446744073709551615 2", "not within its 9000 bytes"),
         ("read 0 0 4096", "read 0 0", "expected the first byte and how many"),

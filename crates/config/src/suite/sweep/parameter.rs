@@ -177,7 +177,7 @@ mod tests {
         }
         let wrong = |text: &str| text.parse::<SweptParameter>().expect_err(text);
         assert!(wrong("polciy.margin").contains("did you mean `policy`?"));
-        assert!(wrong("disk.seek").contains("disk.2.seek is of the array's second"));
+        assert!(wrong("disk.seek").contains("disk.2.seek for the array's second"));
         assert!(wrong("disk.0.seek").contains("expected the number of a disk, as in disk.2.seek"));
         assert!(wrong("margin").contains("is not a parameter"));
         assert!(wrong("device.").contains("is not a parameter"));
