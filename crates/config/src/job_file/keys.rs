@@ -116,7 +116,7 @@ pub const REFUSED: &[(&str, &str)] = &[
     ("exec_prerun exec_postrun include", "programs and files of others are not taken"),
     (
         "read_iolog replay_no_stall replay_redirect merge_blktrace_file",
-        "it reads another file, which the record would not have",
+        "the job would read another file, which the record would not have",
     ),
     ("ioscheduler", "the suite's `scheduler` says it"),
     ("runtime timeout", "the suite's `runtime` says how long a section runs at most"),
