@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * The text of /sys/fs/btrfs/<fsid>/read_policy behind its prefix: "queue", "latency-rr:120",
- * "latency-rr:margin=120,burst=100". Included once in a program.
+ * Parser for the text of /sys/fs/btrfs/<fsid>/read_policy after its prefix, for example "queue",
+ * "latency-rr:120" or "latency-rr:margin=120,burst=100". Only one source file of a program may
+ * include this header.
  */
 #ifndef BTRFS_READ_POLICIES_CHOICE_H
 #define BTRFS_READ_POLICIES_CHOICE_H
@@ -10,9 +11,10 @@
 
 #include "registry.h"
 
+/* The number of policies in the registry. */
 #define READ_POLICIES	(sizeof(read_policies) / sizeof(read_policies[0]))
 
-/* Sets `choice` to a policy with its defaults. */
+/* Sets `choice` to a policy with the default values of its parameters. */
 static inline void read_choice_default(struct read_choice *choice, const struct read_policy *policy)
 {
 	choice->policy = policy;
@@ -20,18 +22,22 @@ static inline void read_choice_default(struct read_choice *choice, const struct 
 		choice->values[i] = policy->parameters[i].value;
 }
 
-/* A stretch of text, not terminated. */
+/* A part of a text. The part has a length and no terminating NUL. */
 struct read_word {
 	const char *start;
 	u32 length;
 };
 
+/* Returns true if the word equals `text`. */
 static inline bool read_word_is(struct read_word word, const char *text)
 {
 	return strlen(text) == word.length && !memcmp(word.start, text, word.length);
 }
 
-/* Cuts the text up to `separator` off the front of `rest`; true if the separator was there. */
+/*
+ * Moves the text before the first `separator` from `rest` to `front`, and drops the separator.
+ * Returns true if `rest` contains the separator. Otherwise moves the whole text and returns false.
+ */
 static inline bool read_word_cut(struct read_word *rest, char separator, struct read_word *front)
 {
 	*front = *rest;
@@ -48,7 +54,10 @@ static inline bool read_word_cut(struct read_word *rest, char separator, struct 
 	return false;
 }
 
-/* Digits, for bytes with K, M or G behind them. Nothing else, and nothing that does not fit. */
+/*
+ * Parses decimal digits. If `bytes` is true, one suffix K, M or G in either case may follow.
+ * Returns 0, or -EINVAL for any other text and for a number that does not fit.
+ */
 static inline int read_word_number(struct read_word word, bool bytes, u64 *number)
 {
 	u32 shift = 0;
@@ -68,7 +77,7 @@ static inline int read_word_number(struct read_word word, bool bytes, u64 *numbe
 		}
 		word.length -= shift != 0;
 	}
-	/* 18 digits fit always. */
+	/* Any number of 18 decimal digits fits in 64 bits. */
 	if (!word.length || word.length > 18)
 		return -EINVAL;
 	for (u32 i = 0; i < word.length; i++) {
@@ -82,6 +91,10 @@ static inline int read_word_number(struct read_word word, bool bytes, u64 *numbe
 	return 0;
 }
 
+/*
+ * Finds a word among `words`, which are separated by spaces, and stores its index. Returns 0, or
+ * -EINVAL if the word is not among them.
+ */
 static inline int read_word_index(struct read_word word, const char *words, u64 *index)
 {
 	struct read_word rest = { words, strlen(words) };
@@ -98,6 +111,7 @@ static inline int read_word_index(struct read_word word, const char *words, u64 
 	return -EINVAL;
 }
 
+/* Parses the value of one parameter. Returns 0, or -EINVAL for an invalid value. */
 static inline int read_parameter_parse(const struct read_parameter *parameter,
 				       struct read_word word, u32 block_bits, u64 *value)
 {
@@ -109,7 +123,7 @@ static inline int read_parameter_parse(const struct read_parameter *parameter,
 	ret = read_word_number(word, parameter->kind == READ_BYTES, value);
 	if (ret)
 		return ret;
-	/* Whether there is such a device is for the filesystem to say. */
+	/* The filesystem checks later whether the device exists. */
 	if (parameter->kind == READ_DEVICE)
 		return *value ? 0 : -EINVAL;
 	if (*value < parameter->least || *value > parameter->most)
@@ -119,6 +133,10 @@ static inline int read_parameter_parse(const struct read_parameter *parameter,
 	return 0;
 }
 
+/*
+ * Parses one "value" or "key=value" at `position` in the list. `seen` has one bit for each
+ * parameter that was set before. Returns 0, or -EINVAL for an invalid or repeated parameter.
+ */
 static inline int read_choice_parse_value(struct read_choice *choice, struct read_word word,
 					  u32 position, u32 block_bits, u32 *seen)
 {
@@ -133,7 +151,7 @@ static inline int read_choice_parse_value(struct read_choice *choice, struct rea
 		word.start += key.length + 1;
 		word.length -= key.length + 1;
 	} else if (position) {
-		/* Only the first parameter may go without its name, and only in the first place. */
+		/* Only the first parameter may omit its name, and only at the first position. */
 		return -EINVAL;
 	}
 	if (i == READ_PARAMETERS_MAX || !parameters[i].kind || *seen & 1u << i)
@@ -143,9 +161,9 @@ static inline int read_choice_parse_value(struct read_choice *choice, struct rea
 }
 
 /*
- * Reads `length` bytes of text; what it does not name has its default. 0, or -EINVAL for an unknown
- * name, a value out of range, anything before or after, also a space. One newline at the end is
- * what echo(1) writes.
+ * Parses `length` bytes of text. A parameter that the text does not name gets its default value.
+ * Returns 0, or -EINVAL for an unknown name, a value out of range, or any text before or after,
+ * including spaces. One newline at the end is allowed, because echo(1) writes one.
  */
 static inline int read_choice_parse(const char *text, u32 length, u32 block_bits,
 				    struct read_choice *choice)
@@ -172,7 +190,10 @@ static inline int read_choice_parse(const char *text, u32 length, u32 block_bits
 	return 0;
 }
 
-/* The index-th of `words`, or the last; as "%.*s" takes it. */
+/*
+ * Returns the word at `index` in `words`, or the last word if there are fewer. The format "%.*s"
+ * prints the result.
+ */
 static inline struct read_word read_word_at(const char *words, u64 index)
 {
 	struct read_word rest = { words, strlen(words) };

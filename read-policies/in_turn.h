@@ -4,13 +4,14 @@
 
 #include "policy.h"
 
-/* Mainline's default (BTRFS_DEFAULT_RR_MIN_CONTIG_READ). */
+/* Mainline's default in bytes (BTRFS_DEFAULT_RR_MIN_CONTIG_READ). */
 #define READ_TURN_BYTES		(256 * 1024)
 
 /*
- * The mirrors of `members` (a bit each, at least one) in turn, so many bytes each, by ascending
- * devid. There is one turn for the whole filesystem: whatever anybody reads moves it. As
- * btrfs_read_rr() of fs/btrfs/volumes.c.
+ * Returns the mirror whose turn it is. `members` has one bit for each mirror that takes part, and
+ * at least one bit set. The turn passes by ascending devid and changes after `bytes` bytes. The
+ * whole filesystem has one turn, and every read of the filesystem advances it. The algorithm is
+ * that of btrfs_read_rr() in fs/btrfs/volumes.c.
  */
 static inline u32 read_in_turn(const struct read_request *read, u32 members, u64 bytes)
 {
@@ -23,7 +24,7 @@ static inline u32 read_in_turn(const struct read_request *read, u32 members, u64
 
 		if (!(members & 1u << i))
 			continue;
-		/* Of equal ids, which no filesystem has, the first stays first. */
+		/* The sort is stable, although the ids in a filesystem are never equal. */
 		while (at > 0 && read->mirrors[order[at - 1]].devid > read->mirrors[i].devid) {
 			order[at] = order[at - 1];
 			at--;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Kai Krakow's "latency" for 6.12 (github.com/kakra/linux, pull request 36): the lowest mean of
- * recent reads. The mean is over all reads since the last checkpoint, so it is slow to see a
- * change; ageing gives a device that was passed over for 10000 decisions another chance.
+ * Kai Krakow's "latency" for Linux 6.12 (github.com/kakra/linux, pull request 36). The policy
+ * chooses the mirror with the lowest mean time of recent reads. The mean covers all reads since the
+ * last checkpoint, and therefore changes slowly. After 10000 consecutive decisions for other
+ * devices, a device gets a checkpoint and is tried again.
  */
 #include "rehabilitation.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Kai Krakow's "latency-rr" for 6.12 (github.com/kakra/linux, pull request 36): in turn among the
- * mirrors whose recent mean is near the best. The margin was 120 % in an early comment and 125 % in
- * the final text.
+ * Kai Krakow's "latency-rr" for Linux 6.12 (github.com/kakra/linux, pull request 36). The policy
+ * reads in turn from the mirrors whose mean time of recent reads is near the best. The author gave
+ * a margin of 120 % in an early comment and 125 % in the final text. The default is 125 %.
  */
 #include "in_turn.h"
 #include "rehabilitation.h"
@@ -22,7 +22,9 @@ static u32 choose(const struct read_request *read, const u64 *values)
 			best = latency;
 	}
 	limit = div64_u64(best * values[MARGIN], 100);
-	/* While one of them is unknown (0), nothing is known to be worse than it. */
+	/*
+	 * If the mean of any live mirror is unknown, `best` is 0, and every live mirror takes part.
+	 */
 	for (u32 i = 0; i < read->count; i++) {
 		const struct read_mirror *mirror = &read->mirrors[i];
 

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The choice of md's RAID1 (choose_best_rdev() of drivers/md/raid1.c, 6.12 to 7.3): a disk that the
- * read continues on keeps it; else an idle disk, or with any flash among them the one with the
- * fewest requests; else the nearest head. md's own notions of faulty, write-mostly and bad blocks
- * have no counterpart in btrfs.
+ * The policy of md's RAID1 (choose_best_rdev() in drivers/md/raid1.c, Linux 6.12 to 7.3). A
+ * sequential read stays on its disk. Any other read goes to an idle disk. If no disk is idle, the
+ * read goes to the disk with the fewest requests in flight if any disk is flash, and otherwise to
+ * the disk with the nearest head. btrfs has no counterpart of md's faulty disks, write-mostly disks
+ * and bad blocks.
  */
 #include "policy.h"
 
+/* Returns true if the read begins where the last read of this mirror ends. */
 static bool sequential(const struct read_mirror *mirror)
 {
 	return mirror->next_read == mirror->physical || mirror->head == mirror->physical;
 }
 
-/* A run on flash that is longer than the device's optimal size may go on elsewhere. */
+/*
+ * Returns true for a run of reads on flash that is at least as long as the device's optimal request
+ * size. Such a run may continue on another mirror.
+ */
 static bool long_enough(const struct read_mirror *mirror)
 {
 	return !mirror->rotational && mirror->optimal_io &&
@@ -35,7 +40,7 @@ static u32 choose(const struct read_request *read, const u64 *values)
 		u64 distance = mirror->head > mirror->physical ? mirror->head - mirror->physical :
 								 mirror->physical - mirror->head;
 
-		/* As md, which does not count the flash of a disk that is gone. */
+		/* A missing disk does not count as flash, as in md. */
 		if (!mirror->live)
 			continue;
 		flash |= !mirror->rotational;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Kai Krakow's "queue" (github.com/kakra/linux, pull request 36): the fewest requests in flight,
- * reads and writes. Its author thought of counting reads only, since writes go to all mirrors. What
- * it does when several are equal is not documented: a strict comparison, from which the first would
- * win, is the likeliest.
+ * Kai Krakow's "queue" (github.com/kakra/linux, pull request 36). The policy chooses the mirror
+ * with the fewest requests in flight, reads and writes. Its author considered counting only reads,
+ * because writes go to all mirrors; the parameter `count` selects this. The author does not
+ * document which of several equal mirrors is chosen. The default is the first one, because a strict
+ * comparison is most likely.
  */
 #include "policy.h"
 #include "region.h"

@@ -4,7 +4,10 @@
 
 #include "policy.h"
 
-/* Of `members` (a bit each), the first; none of them is an answer that read_decide() puts right. */
+/*
+ * Returns the first mirror of `members`, which has one bit for each mirror. If `members` is 0, the
+ * result is out of range, and read_decide() replaces it.
+ */
 static inline u32 read_first(const struct read_request *read, u32 members)
 {
 	for (u32 i = 0; i < read->count; i++) {
@@ -14,12 +17,16 @@ static inline u32 read_first(const struct read_request *read, u32 members)
 	return read->count;
 }
 
-/* Regions of 2 MiB, as vdev_mirror_shift of OpenZFS (module/zfs/vdev_mirror.c). */
+/*
+ * The binary logarithm of the region size in bytes. Regions are 2 MiB, which is vdev_mirror_shift
+ * of OpenZFS (module/zfs/vdev_mirror.c).
+ */
 #define READ_REGION_SHIFT	21
 
 /*
- * Of `members` (a bit each), one by the region of the read: neighbours stay together, the whole is
- * spread.
+ * Returns one mirror of `members`, which has one bit for each mirror, by the region of the read's
+ * logical address. Reads in one region go to one mirror, and consecutive regions go to the mirrors
+ * in turn. If `members` is 0, the result is out of range, and read_decide() replaces it.
  */
 static inline u32 read_by_region(const struct read_request *read, u32 members)
 {

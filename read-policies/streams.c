@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * On disks that turn, a sequential stream stays on its mirror for a piece; everything else goes
- * where it is estimated to end first: the requests in flight, this one with them, times the mean
- * time of a recent read there. Mirrors whose means are near each other count as equally fast, so
- * that chance decides nothing between equal disks.
+ * On hard disks, a sequential stream stays on its mirror for `piece` bytes. Every other read goes
+ * to the mirror that is estimated to complete it first. The estimate is the number of requests in
+ * flight, including this one, times the mean time of the mirror's recent reads. Mirrors whose means
+ * are within `margin` of the fastest count as equally fast, so that random differences between
+ * equal disks do not decide.
  *
- * A change between places costs a disk a seek and a rotation, so that pieces of some MiB are worth
- * more than a shorter queue. But a single reader has two disks at work only if a piece is smaller
- * than what it has under way.
+ * Changing position costs a hard disk a seek and a rotation. Pieces of several MiB therefore gain
+ * more than a shorter queue. A single reader keeps two disks busy only if a piece is smaller than
+ * the reads that it has in flight.
  */
 #include "policy.h"
 #include "region.h"
 
 enum { PIECE, MARGIN };
 
+/* Returns true if the read continues a stream on this mirror that is shorter than a piece. */
 static bool stays(const struct read_mirror *mirror, u64 piece)
 {
 	return mirror->live && mirror->rotational && mirror->physical &&
@@ -42,7 +44,10 @@ static u32 choose(const struct read_request *read, const u64 *values)
 
 		if (!mirror->live)
 			continue;
-		/* While one of them is unknown (0), nothing is known to be slower than it. */
+		/*
+		 * If the mean of any live mirror is unknown, `fastest` is 0, and all mirrors count
+		 * as equally fast.
+		 */
 		if (latency <= div64_u64(fastest * values[MARGIN], 100) || !fastest)
 			latency = fastest ? fastest : 1;
 		end = (mirror->reads_in_flight + mirror->writes_in_flight + 1) * latency;
@@ -58,7 +63,8 @@ static u32 choose(const struct read_request *read, const u64 *values)
 
 const struct read_policy read_policy_streams = {
 	.name = "streams",
-	.summary = "streams stay for a piece, other reads go where they are likely to end first",
+	.summary =
+		"streams keep a mirror for `piece` bytes; other reads go to the mirror likely to be fastest",
 	.needs = READ_NEEDS_IN_FLIGHT,
 	.parameters = {
 		[PIECE] = {

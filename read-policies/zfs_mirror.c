@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The choice of OpenZFS's mirrors (module/zfs/vdev_mirror.c): the least load, which is the requests
- * in flight and a price for moving away from where the device's last request ended; of equal ones
- * by regions of 2 MiB. The prices are the defaults of zfs_vdev_mirror_{rotating,non_rotating}_*
- * there.
+ * The policy of OpenZFS's mirrors (module/zfs/vdev_mirror.c), which chooses the mirror with the
+ * least load. The load is the number of requests in flight plus a price for moving away from the
+ * end of the last request that was sent to the device. Among mirrors of equal load, the 2 MiB
+ * region of the read selects one. The prices are the defaults of OpenZFS's module parameters
+ * zfs_vdev_mirror_{rotating,non_rotating}_*.
  */
 #include "policy.h"
 #include "region.h"
 
+/* The prices, in requests. A distance below NEAR bytes costs a hard disk half of DISK_SEEK. */
 #define FLASH_SEEK	1
 #define DISK_SEEK	5
 #define NEAR		(1024 * 1024)
 
+/* Returns the price of the read on this mirror. A read at the end of the last request costs 0. */
 static u32 price(const struct read_mirror *mirror)
 {
 	u64 distance = mirror->sent > mirror->physical ? mirror->sent - mirror->physical :

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* btrfs_read_preferred() of fs/btrfs/volumes.c, since 6.13. */
+/* The kernel's "devid" policy: btrfs_read_preferred() in fs/btrfs/volumes.c, since Linux 6.13. */
 #include "policy.h"
 
 enum { DEVICE };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* The kernel's default: find_live_mirror() of fs/btrfs/volumes.c. */
+/* The kernel's default policy "pid": find_live_mirror() in fs/btrfs/volumes.c. */
 #include "policy.h"
 
 static u32 choose(const struct read_request *read, const u64 *values)

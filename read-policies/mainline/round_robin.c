@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* btrfs_read_rr() of fs/btrfs/volumes.c, since 6.13. */
+/* The kernel's "round-robin" policy: btrfs_read_rr() in fs/btrfs/volumes.c, since Linux 6.13. */
 #include "in_turn.h"
 
 enum { BYTES };
@@ -11,7 +11,7 @@ static u32 choose(const struct read_request *read, const u64 *values)
 
 const struct read_policy read_policy_round_robin = {
 	.name = "round-robin",
-	.summary = "the mirrors in turn, so many bytes each, counted over the whole filesystem",
+	.summary = "the mirrors in turn, `bytes` bytes each, counted over the whole filesystem",
 	.mainline = true,
 	.needs = READ_NEEDS_BLOCKS_READ,
 	.parameters = {

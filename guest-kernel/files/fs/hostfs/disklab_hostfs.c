@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Times, inode numbers, owners, the order of folders and free space are the host's own: two hosts
- * with the same programs differ in them, and so do two trials' folders. Here they depend on paths,
- * names and sizes alone. What hostfs itself tells files apart by stays the host's.
+ * Makes the times, inode numbers, owners, directory order and free space that a guest sees depend
+ * only on paths, names and sizes. On the host, they differ between two hosts with the same
+ * programs, and between the directories of two trials. hostfs itself still identifies files by the
+ * numbers of the host.
  */
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -12,7 +13,10 @@
 #include "hostfs.h"
 #include "disklab_hostfs.h"
 
-/* FNV-1a, 64 bits: so a folder's number goes on to the numbers of what is in it. */
+/*
+ * The constants of FNV-1a with 64 bits. The hash of a file's path can be computed from the hash of
+ * its directory's path and the file's name.
+ */
 #define FNV_START 0xcbf29ce484222325ull
 #define FNV_PRIME 0x00000100000001b3ull
 
@@ -29,8 +33,9 @@ u64 disklab_ino(const char *path)
 }
 
 /*
- * A file of the host is as old as the guest, root's, and no sparser than its size; what a folder's
- * size, blocks and links mean differs between filesystems.
+ * Stores the attributes of a file. All times are the guest's boot time, and the owner is root. The
+ * number of blocks follows from the size, as for a file without holes. The size, blocks and links
+ * of a directory differ between filesystems, so directories get a size of one page and one link.
  */
 int disklab_getattr(struct mnt_idmap *idmap, const struct path *path, struct kstat *stat, u32 mask,
 		    unsigned int flags)
@@ -58,7 +63,7 @@ struct entry {
 	char name[];
 };
 
-/* What was in a folder when its listing began. */
+/* The entries of a directory at the time when the listing began, sorted by name. */
 struct listing {
 	size_t count;
 	size_t room;
@@ -139,8 +144,8 @@ static struct listing *list(char *folder)
 }
 
 /*
- * Positions 0 and 1 are the folder itself and the one above, then come the names. Going back to 0
- * looks anew.
+ * Lists a directory. Positions 0 and 1 are "." and "..", and the names follow. At position 0, the
+ * function reads the directory from the host again.
  */
 int disklab_readdir(struct file *file, struct dir_context *ctx, char *name)
 {
@@ -171,7 +176,7 @@ int disklab_releasedir(struct inode *inode, struct file *file)
 	return 0;
 }
 
-/* Nobody's free space: an empty filesystem of 4 TiB. */
+/* Reports an empty filesystem of 4 TiB (2^30 pages) instead of the host's free space. */
 int disklab_statfs(struct dentry *dentry, struct kstatfs *to)
 {
 	to->f_type = dentry->d_sb->s_magic;
@@ -183,8 +188,9 @@ int disklab_statfs(struct dentry *dentry, struct kstatfs *to)
 }
 
 /*
- * The kernel mounts its root read-only and init mounts the trial's folder, both as process 1. All
- * other processes of a guest run what a lab file says.
+ * Allows only process 1 to mount the host's files. As process 1, the kernel mounts its root
+ * read-only, and init mounts the directory of the trial. All other processes of a guest run the
+ * commands of a lab file.
  */
 int disklab_may_mount(struct fs_context *fc)
 {

@@ -9,18 +9,19 @@
 #include "read-policies/policy.h"
 
 /*
- * So many numbers tell all of a struct read_mirror. A field that is new there is told below, and in
- * describe_mirror().
+ * The number of u64 values in the trace for each struct read_mirror. A new field of the struct is
+ * added to TP_fast_assign() below and to describe_mirror().
  */
 #define READ_MIRROR_NUMBERS	14
 static_assert(sizeof(struct read_mirror) == 104);
 
 /*
- * A decision of the kernel's own policy ("kernel"), whose parameters are not told, or of one of
- * read-policies/ with all that the policy was given, enough to make it again: the values of its
- * parameters, the read, and for each mirror the fields of struct read_mirror in their order.
- * Requests in flight are one number (reads in its upper half), as are the flags, which come
- * last (1: rotational, 2: live).
+ * Traces one decision, with the complete input of the policy, so that the decision can be repeated.
+ * The input consists of the values of the policy's parameters, the read, and, for each mirror, the
+ * fields of struct read_mirror in their order. The requests in flight form one value, with the
+ * reads in the upper 32 bits. The flags form the last value (1: rotational, 2: live). For a
+ * decision of the kernel's own policy, the name is "kernel" and the event does not contain the
+ * parameters.
  */
 TRACE_EVENT(btrfs_read_decision,
 	TP_PROTO(const struct read_choice *choice, const struct read_request *read, u32 answer),

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Between btrfs and the policies of read-policies/: what a policy sees, sysfs, statistics. */
+/*
+ * Connects btrfs to the policies of read-policies/. This file prepares the input of a policy,
+ * implements the sysfs files, and keeps the statistics of each device.
+ */
 #include <linux/blkdev.h>
 #include <linux/ktime.h>
 #include <linux/log2.h>
@@ -18,7 +21,10 @@
 
 static_assert(READ_MIRRORS_MAX == BTRFS_RAID1_MAX_MIRRORS);
 
-/* As /sys/block/<disk>/inflight counts, but with what still waits in an I/O scheduler. */
+/*
+ * Counts the requests in flight in the way of /sys/block/<disk>/inflight, and includes those that
+ * still wait in an I/O scheduler.
+ */
 static void count_in_flight(struct block_device *bdev, struct read_mirror *mirror)
 {
 	int reads = 0;
@@ -29,7 +35,7 @@ static void count_in_flight(struct block_device *bdev, struct read_mirror *mirro
 		reads += part_stat_local_read_cpu(bdev, in_flight[READ], cpu);
 		writes += part_stat_local_read_cpu(bdev, in_flight[WRITE], cpu);
 	}
-	/* A request that ends on a CPU already counted makes a sum too small. */
+	/* A request that ends during the loop can make a sum too small, and even negative. */
 	mirror->reads_in_flight = max(reads, 0);
 	mirror->writes_in_flight = max(writes, 0);
 }
@@ -64,7 +70,8 @@ static void describe_mirror(struct btrfs_device *device, u32 needs, struct read_
 }
 
 /*
- * The device that is being replaced is not live where it is to be avoided, unless nothing else is.
+ * Marks the device that is being replaced as not live, if reads are to avoid the device and another
+ * mirror is live.
  */
 static void avoid_replaced(const struct btrfs_fs_info *fs_info, const struct btrfs_chunk_map *map,
 			   u32 first, struct read_request *read)
@@ -86,6 +93,9 @@ static void avoid_replaced(const struct btrfs_fs_info *fs_info, const struct btr
 		avoided->live = false;
 }
 
+/*
+ * Updates the age of a device after a decision, and takes a checkpoint if the age is now negative.
+ */
 static void age_device(struct btrfs_device_reads *reads, const struct read_choice *choice,
 		       bool chosen)
 {
@@ -94,7 +104,10 @@ static void age_device(struct btrfs_device_reads *reads, const struct read_choic
 				   read_age(old, chosen, choice->values);
 
 	atomic64_add(chosen ? -1 : 1, &reads->ignored);
-	/* Of several decisions at once one ages the device, and one takes the checkpoint. */
+	/*
+	 * If several decisions run at the same time, only one of them changes the age, and only one
+	 * takes the checkpoint.
+	 */
 	if (new == old || atomic_cmpxchg(&reads->age, old, new) != old || old < 0 || new >= 0)
 		return;
 	WRITE_ONCE(reads->checkpoint_ios, atomic64_read(&reads->ios));
@@ -102,7 +115,7 @@ static void age_device(struct btrfs_device_reads *reads, const struct read_choic
 	WRITE_ONCE(reads->checkpoints, READ_ONCE(reads->checkpoints) + 1);
 }
 
-/* The read will be sent to this device. */
+/* Records the position of a read that is about to be sent to this device. */
 static void note_position(struct btrfs_device_reads *reads, u64 physical, u64 length)
 {
 	if (READ_ONCE(reads->next_read) != physical)
@@ -122,8 +135,8 @@ static void get_choice(struct btrfs_fs_devices *fs_devices, struct read_choice *
 }
 
 /*
- * Returns the index of the stripe of `map` that is read: the one that the kernel's own policy
- * chose, unless a policy of read-policies/ is set. Statistics and the trace tell of both alike.
+ * Returns the index of the stripe of `map` to read. If no policy of read-policies/ is set, that is
+ * the stripe that the kernel's own policy chose. The statistics and the trace cover both cases.
  */
 int btrfs_read_policy_decide(struct btrfs_fs_info *fs_info, const struct btrfs_chunk_map *map,
 			     const struct btrfs_read_decision *decision)
@@ -166,13 +179,22 @@ int btrfs_read_policy_decide(struct btrfs_fs_info *fs_info, const struct btrfs_c
 	return decision->first + answer;
 }
 
-/* The least that a filesystem's blocks can be: of the module's parameter no filesystem is known. */
+/*
+ * The binary logarithm of the smallest block size of a filesystem. The module parameter uses it,
+ * because the parameter is parsed before a filesystem is known.
+ */
 #define LEAST_BLOCK_BITS ilog2(BTRFS_MIN_BLOCKSIZE)
 
-/* What filesystems begin with: a policy of read-policies/ by its name without the prefix. */
+/*
+ * The policy of read-policies/ that is set when a filesystem is opened, by its name without the
+ * prefix.
+ */
 static char *disklab_read_policy;
 
-/* What depends on the filesystem cannot be checked yet. */
+/*
+ * Checks and stores the module parameter. The parts that depend on a filesystem, such as the id of
+ * a device, cannot be checked here.
+ */
 static int set_parameter(const char *text, const struct kernel_param *parameter)
 {
 	struct read_choice choice;
@@ -192,7 +214,7 @@ static const struct kernel_param_ops parameter_ops = {
 module_param_cb(disklab_read_policy, &parameter_ops, &disklab_read_policy, 0);
 MODULE_PARM_DESC(disklab_read_policy, "Policy of read-policies/ that filesystems begin with");
 
-/* A device that was left to its default becomes this one. */
+/* Sets each parameter of kind READ_DEVICE that has its default value 0 to `devid`. */
 static void settle_devices(struct read_choice *choice, u64 devid)
 {
 	for (u32 i = 0; i < READ_PARAMETERS_MAX; i++) {
@@ -208,14 +230,14 @@ static void activate(struct btrfs_fs_devices *fs_devices, const struct read_choi
 	write_seqlock(&active->lock);
 	active->choice = *choice;
 	write_sequnlock(&active->lock);
-	/* Whether it is collected for the kernel's own policy is for that policy's code to say. */
+	/* The code of the kernel's own policies sets this flag for those policies. */
 	if (choice->policy && choice->policy->needs & READ_NEEDS_BLOCKS_READ)
 		fs_devices->collect_fs_stats = true;
 }
 
 /*
- * A filesystem is being opened. Its devices may be known from an earlier mount, and what they did
- * then does not matter now.
+ * Initialises the read policy of a filesystem that is being opened. The devices may be known from
+ * an earlier mount, so their statistics are reset.
  */
 void btrfs_read_policy_open(struct btrfs_fs_devices *fs_devices)
 {
@@ -232,6 +254,7 @@ void btrfs_read_policy_open(struct btrfs_fs_devices *fs_devices)
 	activate(fs_devices, &choice);
 }
 
+/* Prints a policy and its values at position `at`, and returns the number of bytes printed. */
 static ssize_t emit_choice(const struct read_choice *choice, char *buf, ssize_t at)
 {
 	ssize_t start = at;
@@ -252,7 +275,10 @@ static ssize_t emit_choice(const struct read_choice *choice, char *buf, ssize_t 
 	return at - start;
 }
 
-/* Takes the brackets off the kernel's own policies, of which none is active. */
+/*
+ * Removes the brackets around the active policy among the kernel's own, because a policy of
+ * read-policies/ is active.
+ */
 static void unmark_others(char *buf, ssize_t *length)
 {
 	ssize_t kept = 0;
@@ -265,8 +291,9 @@ static void unmark_others(char *buf, ssize_t *length)
 }
 
 /*
- * Adds all policies of read-policies/ to the `at` bytes in which the kernel tells of its own: with
- * their defaults, the active one in brackets with the values that it has.
+ * Appends all policies of read-policies/ to the first `at` bytes of `buf`, which list the kernel's
+ * own policies. The active policy appears in brackets with its current values, and the others with
+ * their default values. Returns the new length in bytes.
  */
 ssize_t btrfs_read_policy_emit(struct btrfs_fs_devices *fs_devices, char *buf, ssize_t at)
 {
@@ -294,7 +321,10 @@ ssize_t btrfs_read_policy_emit(struct btrfs_fs_devices *fs_devices, char *buf, s
 	return at + sysfs_emit_at(buf, at, "\n");
 }
 
-/* Devices may come and go; one that is named has to be there now. */
+/*
+ * Returns true if every device that the choice names is in the filesystem now. A device may be
+ * removed later.
+ */
 static bool has_devices(struct btrfs_fs_devices *fs_devices, const struct read_choice *choice)
 {
 	for (u32 i = 0; i < READ_PARAMETERS_MAX; i++) {
@@ -308,13 +338,16 @@ static bool has_devices(struct btrfs_fs_devices *fs_devices, const struct read_c
 	return true;
 }
 
-/* Whether the text names a policy of read-policies/, there or not. */
+/* Returns true if the text begins with the prefix of read-policies/. The policy may not exist. */
 bool btrfs_read_policy_is_added(const char *buf)
 {
 	return strstarts(buf, BTRFS_READ_POLICY_PREFIX);
 }
 
-/* Any number of reads may be under way: each sees either the old choice or the new one. */
+/*
+ * Sets the policy that the text names. Reads may run at the same time, and each of them uses either
+ * the old choice or the new one. Returns 0, or -EINVAL for an invalid text.
+ */
 int btrfs_read_policy_set(struct btrfs_fs_devices *fs_devices, const char *buf, size_t length)
 {
 	struct btrfs_fs_info *fs_info = fs_devices->fs_info;
@@ -336,17 +369,19 @@ int btrfs_read_policy_set(struct btrfs_fs_devices *fs_devices, const char *buf, 
 	return 0;
 }
 
-/* The kernel's own policy decides again. */
+/* Unsets the policy of read-policies/, so that the kernel's own policy decides again. */
 void btrfs_read_policy_unset(struct btrfs_fs_devices *fs_devices)
 {
 	activate(fs_devices, &(struct read_choice) { });
 }
 
+/* Returns the mean time of a read in ns, or 0 if there was none. */
 static u64 mean(u64 wait, u64 ios)
 {
 	return ios ? div64_u64(wait, ios) : 0;
 }
 
+/* Prints the statistics of a device, and returns the length in bytes. Times are in ns. */
 ssize_t btrfs_read_stats_emit(struct btrfs_device *device, char *buf)
 {
 	struct btrfs_device_reads *reads = &device->reads;
@@ -365,7 +400,10 @@ ssize_t btrfs_read_stats_emit(struct btrfs_device *device, char *buf)
 	return at;
 }
 
-/* Requests under way are counted when they complete. Positions stay: they are no statistics. */
+/*
+ * Resets the statistics of a device. A read in flight is counted when it completes. The positions
+ * are not statistics and keep their values.
+ */
 void btrfs_read_stats_reset(struct btrfs_device *device)
 {
 	struct btrfs_device_reads *reads = &device->reads;
@@ -379,6 +417,7 @@ void btrfs_read_stats_reset(struct btrfs_device *device)
 	atomic_set(&reads->age, 0);
 }
 
+/* Records the time and the position of a bio that is about to be sent to a device. */
 void btrfs_read_stats_sent(struct btrfs_device *device, struct bio *bio)
 {
 	struct btrfs_bio *bbio = btrfs_bio(bio);
@@ -388,7 +427,10 @@ void btrfs_read_stats_sent(struct btrfs_device *device, struct bio *bio)
 	WRITE_ONCE(device->reads.sent, bbio->device_end);
 }
 
-/* Also for a bio that was never sent, because its device is missing. */
+/*
+ * Records the completion of a bio. The caller may pass a bio that was never sent because its device
+ * is missing, which changes nothing.
+ */
 void btrfs_read_stats_completed(struct btrfs_device *device, struct bio *bio)
 {
 	struct btrfs_bio *bbio = btrfs_bio(bio);
@@ -403,8 +445,9 @@ void btrfs_read_stats_completed(struct btrfs_device *device, struct bio *bio)
 }
 
 /*
- * The bio of a write's last mirror, which ends after those of all others. Where its device is by
- * then is known only if nothing else was sent there.
+ * Records the completion of the bio for the last mirror of a write. This bio ends after the bios
+ * for all other mirrors. The position of its device is known at that time only if the device was
+ * sent no other request since.
  */
 void btrfs_read_stats_written(struct btrfs_device *device, struct bio *bio)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where btrfs asks the policies of read-policies/ which mirror to read, and what it keeps for them.
- * They stand beside the kernel's own policies, which decide unless one of these is set.
+ * The interface between btrfs and the policies of read-policies/, which choose the mirror to read,
+ * and the data that btrfs keeps for them. The kernel's own policies remain. They decide unless a
+ * policy of read-policies/ is set.
  */
 #ifndef BTRFS_READ_POLICY_H
 #define BTRFS_READ_POLICY_H
@@ -16,17 +17,19 @@ struct btrfs_device;
 struct btrfs_fs_devices;
 struct btrfs_fs_info;
 
-/* A decision: which stripe of a chunk is read. */
+/* The input of a decision, which chooses the stripe of a chunk to read. */
 struct btrfs_read_decision {
+	/* The logical address of the data in the filesystem, in bytes. */
 	u64 logical;
+	/* The number of bytes to read from the chosen stripe. */
 	u64 length;
-	/* From the start of a stripe on any device. */
+	/* The position of the data in bytes from the start of a stripe. */
 	u64 offset;
-	/* The first of the stripes that hold the data. */
+	/* The index of the first stripe that holds the data. */
 	u32 first;
-	/* The stripe that the kernel's own policy chose. */
+	/* The index of the stripe that the kernel's own policy chose. */
 	int chosen;
-	/* Whether a device is being replaced. */
+	/* True while a device of the filesystem is being replaced. */
 	bool replacing;
 };
 
@@ -35,33 +38,39 @@ struct btrfs_read_decision {
 #include "read-policies/policy.h"
 
 /*
- * What is known of a device. Updated by every read without a lock: a decision that sees one number
- * a request older than another is no worse for it.
+ * The statistics and positions of a device. Every request updates them without a lock. A decision
+ * may see one value that is a request older than another, which does no harm.
  */
 struct btrfs_device_reads {
-	/* Reads completed, and the ns that they took. */
+	/* The number of reads completed. */
 	atomic64_t ios;
+	/* The sum of the times that those reads took, in ns. */
 	atomic64_t wait;
-	/* Both as they were at the last checkpoint, and how many there were. */
+	/* The value of `ios` at the last checkpoint. */
 	u64 checkpoint_ios;
+	/* The value of `wait` at the last checkpoint. */
 	u64 checkpoint_wait;
+	/* The number of checkpoints. */
 	u64 checkpoints;
-	/* struct read_mirror says what these are. */
+	/* The comments in struct read_mirror describe the next five fields. */
 	atomic_t age;
 	u64 next_read;
 	u64 run_start;
 	u64 sent;
 	u64 head;
-	/* Decisions that passed the device over, less those for it. */
+	/* The number of decisions for other devices minus the number for this device. */
 	atomic64_t ignored;
 };
 
-/* Begins the name of each policy of read-policies/ in sysfs: no kernel's own is named so. */
+/*
+ * The prefix of the name of each policy of read-policies/ in sysfs. No policy of the kernel's own
+ * has this prefix.
+ */
 #define BTRFS_READ_POLICY_PREFIX	"disklab-"
 
 /*
- * The active policy of a filesystem: read at every decision, written through sysfs. Without a
- * policy the kernel's own decides.
+ * The active policy of a filesystem. Every decision reads the choice, and a write to sysfs changes
+ * it. If the choice has no policy, the kernel's own policy decides.
  */
 struct btrfs_read_choice {
 	seqlock_t lock;

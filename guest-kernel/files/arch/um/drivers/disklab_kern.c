@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The block driver of modelled disks: hands each request to the library in this process, and
- * completes it when the library's virtual time comes. One event serves all disks: the library says
- * when it next has something to say.
+ * The block driver of the modelled disks. The driver passes each request to the library in this
+ * process, and completes the request at the virtual time that the library computes. One event
+ * serves all disks: the library returns the time of its next completion.
  */
 #include <linux/blk-mq.h>
 #include <linux/module.h>
@@ -14,8 +14,10 @@
 #undef MODULE_PARAM_PREFIX
 #define MODULE_PARAM_PREFIX "disklab."
 
-#define PIECES 64	/* moved by one call */
-#define BATCH 32	/* completions taken by one call */
+/* The largest number of pieces of memory in one call of `transfer`. */
+#define PIECES 64
+/* The largest number of completions from one call of `advance`. */
+#define BATCH 32
 
 extern const struct disklab_library *disklab_library;
 
@@ -23,16 +25,21 @@ struct disk {
 	struct blk_mq_tag_set tags;
 	struct gendisk *gendisk;
 	unsigned int index;
-	unsigned int depth, present;	/* requests that it takes at once, and has */
-	bool refused;			/* one more, since */
-	struct request **running;	/* by tag */
+	/*
+	 * The number of requests that the disk takes at the same time, and the number that it has.
+	 */
+	unsigned int depth, present;
+	/* True if the driver refused a request because the disk was full. */
+	bool refused;
+	/* The requests that the disk has, by tag. */
+	struct request **running;
 };
 
 static struct disk *disks;
 static struct time_travel_event event;
 static u64 armed = DISKLAB_NEVER;
 
-/* Interrupts are off. */
+/* Sets the time of the event. The caller has turned interrupts off. */
 static void arm(u64 when)
 {
 	if (when == armed)
@@ -87,8 +94,8 @@ static int transfer(struct disk *disk, struct request *rq)
 			count = bytes = 0;
 		}
 		/*
-		 * Guest memory is one linear mapping: what bvec_virt() names goes on for bv_len
-		 * bytes.
+		 * Guest memory is one linear mapping, so the bv_len bytes at bvec_virt() are
+		 * contiguous.
 		 */
 		pieces[count++] = (struct disklab_piece){ bvec_virt(&vec), vec.bv_len };
 		bytes += vec.bv_len;
@@ -115,7 +122,7 @@ static void finish(const struct disklab_done *done)
 	}
 }
 
-/* An interrupt of all disks; interrupts are off. */
+/* Handles the event, which is the interrupt of all disks. Interrupts are off. */
 static void time_has_come(struct time_travel_event *unused)
 {
 	static struct disklab_done done[BATCH];
@@ -124,8 +131,8 @@ static void time_has_come(struct time_travel_event *unused)
 
 	armed = DISKLAB_NEVER;
 	/*
-	 * Until there is nothing more: ending a request may have submitted another, which `next`
-	 * must know of.
+	 * Repeat until there are no more completions. Ending a request may submit another request,
+	 * and `next` has to account for it.
 	 */
 	do {
 		next = disklab_library->advance(time_travel_now(), done, BATCH, &count);
@@ -147,7 +154,10 @@ static blk_status_t queue_request(struct blk_mq_hw_ctx *context,
 		return BLK_STS_NOTSUPP;
 	local_irq_save(flags);
 	if (disk->present == disk->depth) {
-		/* As a card's driver has it: the block layer asks again once a request has ended. */
+		/*
+		 * Refuse the request, as the driver of a real host adapter does. The block layer
+		 * tries again after a request has ended.
+		 */
 		disk->refused = true;
 		local_irq_restore(flags);
 		return BLK_STS_DEV_RESOURCE;
@@ -156,7 +166,7 @@ static blk_status_t queue_request(struct blk_mq_hw_ctx *context,
 	blk_mq_start_request(rq);
 	disklab_clock_used();
 	disk->running[rq->tag] = rq;
-	/* A flush has no address: blk_rq_pos() would be -1. */
+	/* A flush has no address, and blk_rq_pos() would return -1 for it. */
 	arm(disklab_library->submit(disk->index, rq->tag, op, !!(rq->cmd_flags & REQ_FUA),
 				    op == DISKLAB_FLUSH ? 0 : blk_rq_pos(rq), blk_rq_sectors(rq), time_travel_now()));
 	local_irq_restore(flags);
@@ -199,7 +209,8 @@ static int __init add(struct disk *disk, unsigned int index)
 	if (IS_ERR(disk->gendisk))
 		return PTR_ERR(disk->gendisk);
 	disk->gendisk->fops = &disk_operations;
-	disk->gendisk->flags |= GENHD_FL_NO_PART;	/* looking for partitions would cost disk time */
+	/* A scan for partitions would take disk time. */
+	disk->gendisk->flags |= GENHD_FL_NO_PART;
 	snprintf(disk->gendisk->disk_name, DISK_NAME_LEN, index < 26 ? "vd%c" : "vd%c%c",
 		 'a' + (index < 26 ? index : index / 26 - 1), 'a' + index % 26);
 	set_capacity(disk->gendisk, what.bytes / 512);

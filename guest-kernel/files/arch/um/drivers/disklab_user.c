@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The host side of the disks: an ordinary C file, linked into the guest kernel, that loads the
- * library before it starts.
+ * The host side of the disks. This ordinary C file is linked into the guest kernel, and loads the
+ * disk library before the kernel starts.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -21,8 +21,8 @@ const struct disklab_library *disklab_library;
 ssize_t disklab_random(void *buffer, size_t bytes);
 
 /*
- * True if main() is about to start the program again without address randomisation: nothing is to
- * be loaded before.
+ * Returns true if main() is about to start the program again without address randomisation. The
+ * library is then loaded after the restart.
  */
 static int starts_again(void)
 {
@@ -58,21 +58,21 @@ __attribute__((constructor)) static void load(void)
 	}
 	disklab_library = open_library(DISKLAB_INTERFACE);
 	if (!disklab_library) {
-		/* It has said why. */
+		/* The library has printed the reason. */
 		exit(1);
 	}
 	disklab_heartbeat = disklab_library->heartbeat;
 
 	/*
-	 * The guest's memory begins where the heap ends. End it at a round address, so that what
-	 * this process has allocated (lengths of paths, say) does not show in the guest's page
-	 * numbers.
+	 * The guest's memory begins at the end of the heap. Move that end to a multiple of 4 MiB,
+	 * so that the memory that this process has allocated, for paths for example, does not
+	 * change the guest's page numbers.
 	 */
 	if (brk((void *)(((uintptr_t)sbrk(0) + step) / step * step)))
 		fprintf(stderr, "disklab: the heap could not be rounded\n");
 }
 
-/* For the kernel's random number generator, in place of the host's entropy. */
+/* Fills the buffer for the kernel's random number generator, instead of the host's entropy. */
 ssize_t disklab_random(void *buffer, size_t bytes)
 {
 	if (!disklab_library)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Keeps the page of disklab_clock.h equal to what clock_gettime() would say, and moves time for
+ * Keeps the page of disklab_clock.h equal to the results of clock_gettime(), and moves time for
  * code that never waits.
  */
 #include <linux/delay.h>
@@ -21,12 +21,12 @@
 unsigned int disklab_clock_passed;
 int disklab_clock_pushed;
 
-/* ns that each system call takes. */
+/* The time that each system call takes, in virtual ns. */
 static unsigned int system_call;
 module_param(system_call, uint, 0600);
 MODULE_PARM_DESC(system_call, "virtual ns that each system call takes");
 
-/* Where time may move: not below an interrupt, and not where one is held off. */
+/* Moves time by `ns`, except in an interrupt or while interrupts are off. */
 static void push(unsigned int ns)
 {
 	if (irqs_disabled() || in_interrupt())
@@ -51,13 +51,13 @@ void disklab_clock_system_call(void)
 		push(system_call);
 }
 
-/* Until the vDSO's page exists. */
+/* The page that is used until the page below the vDSO exists. */
 static struct disklab_clock boot_clock;
 struct disklab_clock *disklab_clock = &boot_clock;
 
 /*
- * A clock that runs with virtual time: what to add to it; false if NTP or a clock source makes it
- * run otherwise.
+ * Stores the offset to add to the virtual time for a clock that runs at its rate. Returns false if
+ * NTP or a clock source makes the clock run at another rate.
  */
 static bool offset(const struct tk_read_base *clock, u64 *add)
 {
@@ -67,6 +67,7 @@ static bool offset(const struct tk_read_base *clock, u64 *add)
 	return true;
 }
 
+/* Updates the page after the kernel's timekeeper has changed. */
 static int timekeeper_changed(struct notifier_block *block, unsigned long was_set, void *data)
 {
 	const struct timekeeper *tk = data;
@@ -94,7 +95,7 @@ static int timekeeper_changed(struct notifier_block *block, unsigned long was_se
 
 static struct notifier_block timekeeper_block = { .notifier_call = timekeeper_changed };
 
-/* After init_vdso() has made the page. */
+/* Initialises the page. This initcall runs after init_vdso() has allocated it. */
 static int __init disklab_clock_init(void)
 {
 	static const int moving[] = { CLOCK_MONOTONIC, CLOCK_REALTIME, CLOCK_BOOTTIME, CLOCK_TAI,

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The processor's counter (rdtsc, rdtscp), as the guest's programs see it.
+ * The processor's counter (rdtsc, rdtscp) for the guest's programs.
  *
  * The host's counter runs in real time. The stub therefore forbids both instructions to the guest's
- * programs (PR_SET_TSC): the processor then raises a general protection fault, which arrives here.
- * The answer is CLOCK_MONOTONIC_RAW in ns, so the guest's counter runs at 1 GHz.
+ * programs (PR_SET_TSC). The processor then raises a general protection fault, which this file
+ * handles. The result is CLOCK_MONOTONIC_RAW in ns, so that the guest's counter runs at 1 GHz.
  *
- * A program that only reads the counter sees time move by the rule of disklab_clock.h, though after
- * fewer reads, and after the fewer the longer it does nothing else: a trap takes 15 us of wall
- * time. fio measures the counter's rate when it begins, by 64 ms of reading. Were all reads equal,
- * these would be 200,000 traps; like this they are 3,556.
+ * If a program only reads the counter, time moves by the rule of disklab_clock.h, but after fewer
+ * reads, because a trap takes 15 us of wall time. The number of reads falls the longer the program
+ * does nothing else. For example, fio measures the counter's rate when it begins, by reading the
+ * counter for 64 ms. That takes 3,556 traps. If all reads counted the same, it would take 200,000.
  */
 #include <linux/minmax.h>
 #include <linux/timekeeping.h>
@@ -22,8 +22,9 @@
 unsigned int disklab_counter_row;
 
 /*
- * Length of the instruction at `ip` if it reads the counter, 0 if it does not. The third byte is
- * read only if the first two ask for it: the next page need not exist.
+ * Returns the length in bytes of the instruction at `ip`, or 0 if it does not read the counter. The
+ * third byte may lie in a page that does not exist, so it is read only if the first two bytes are
+ * those of rdtscp.
  */
 static unsigned int instruction(unsigned long ip)
 {
@@ -49,13 +50,16 @@ int disklab_counter_read(struct uml_pt_regs *regs)
 	length = instruction(UPT_IP(regs));
 	if (!length)
 		return 0;
-	/* ktime_get_raw_ns() counts one more. */
+	/* The call of ktime_get_raw_ns() counts one more read. */
 	disklab_clock->reads += clamp(++disklab_counter_row, DISKLAB_COUNTER_READS,
 				      DISKLAB_CLOCK_SPIN) - 1;
 	now = ktime_get_raw_ns();
 	UPT_AX(regs) = lower_32_bits(now);
 	UPT_DX(regs) = upper_32_bits(now);
-	/* rdtscp also says on which processor it ran. A guest has one. */
+	/*
+	 * rdtscp also returns the number of the processor, which is 0, because a guest has only
+	 * one.
+	 */
 	if (length == 3)
 		UPT_CX(regs) = 0;
 	UPT_IP(regs) += length;

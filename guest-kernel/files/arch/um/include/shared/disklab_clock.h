@@ -2,89 +2,102 @@
 /*
  * The virtual clock, shared with every process of the guest.
  *
- * A clock read that needs no system call: the page below the vDSO holds virtual time and, for each
- * clock, what to add to it. Plain C types only: the vDSO, the kernel and UML's host side all
- * include this file.
+ * A read of the clock needs no system call. The page below the vDSO holds the virtual time and, for
+ * each clock, the offset to add to it. The vDSO, the kernel and UML's host side all include this
+ * file, so it uses only plain C types.
  *
- * Reading the clock takes no virtual time, as nothing on an infinitely fast CPU does. Code that
- * waits for time to pass by reading it would then wait for ever, so reads are counted, and when
- * DISKLAB_CLOCK_SPIN of them have seen the same instant with no request to a disk between, time
- * moves by DISKLAB_CLOCK_STEP.
+ * The guest's CPU is infinitely fast, so that a read of the clock takes no virtual time. Code that
+ * reads the clock until time has passed would wait for ever. Reads are therefore counted. After
+ * DISKLAB_CLOCK_SPIN reads of the same instant without a request to a disk, time moves by
+ * DISKLAB_CLOCK_STEP.
  *
- * Code that waits without looking at the clock has a rule of its own: see disklab_clock_passes().
+ * Another rule covers code that waits without reading the clock; see disklab_clock_passes().
  */
 #ifndef __DISKLAB_CLOCK_H
 #define __DISKLAB_CLOCK_H
 
-#define DISKLAB_CLOCKS 12		/* CLOCK_REALTIME ... CLOCK_TAI */
-#define DISKLAB_CLOCK_SPIN 1024		/* reads of one instant before time moves */
-#define DISKLAB_CLOCK_STEP 32768	/* ns it then moves by */
+/* The number of clocks, CLOCK_REALTIME to CLOCK_TAI. */
+#define DISKLAB_CLOCKS 12
+/* The number of reads of one instant after which time moves. */
+#define DISKLAB_CLOCK_SPIN 1024
+/* The time by which it then moves, in virtual ns. */
+#define DISKLAB_CLOCK_STEP 32768
 /*
- * Reads that one of the processor's counter counts as, at least: each is a trap, which takes long.
- * The nth of a row counts as n of them; see disklab_counter.c.
+ * The least number of clock reads that one read of the processor's counter counts as, because each
+ * read of the counter is a slow trap. The nth consecutive read counts as n clock reads, if n is
+ * larger; see disklab_counter.c.
  */
 #define DISKLAB_COUNTER_READS 8
-/* System calls and turns of the kernel's loops at one instant that take no time. */
+/* The number of system calls and turns of the kernel's loops at one instant that take no time. */
 #define DISKLAB_CLOCK_FREE 65536
-/* After those, each batch of this many takes DISKLAB_CLOCK_STEP. */
+/* The size of the batches after those. Each batch takes DISKLAB_CLOCK_STEP. */
 #define DISKLAB_CLOCK_BATCH 64
 
+/* The contents of the page below the vDSO. */
 struct disklab_clock {
-	/* Virtual ns since boot. */
+	/* The virtual time in ns since boot. */
 	unsigned long long now;
 	/*
-	 * Clock c reads base[c] + (now & moves[c]) ns; moves is all ones, or zero for a coarse
-	 * clock.
+	 * The value of clock c is base[c] + (now & moves[c]) ns. moves[c] is 0 for a coarse clock,
+	 * and all ones for any other.
 	 */
 	unsigned long long base[DISKLAB_CLOCKS];
 	unsigned long long moves[DISKLAB_CLOCKS];
-	/* Bit c: clock c may be read here; otherwise ask the kernel. */
+	/* Bit c is set if clock c can be read here. Otherwise the program asks the kernel. */
 	unsigned int usable;
 	/*
-	 * Reads since `now` changed. Programs write it, so nothing may depend on it but the spin
-	 * rule.
+	 * The number of reads since `now` changed. Programs can write this field, so only the rule
+	 * of DISKLAB_CLOCK_SPIN may depend on it.
 	 */
 	unsigned int reads;
 };
 
 extern struct disklab_clock *disklab_clock;
-/* Where the process that started the guest looks for signs of life; see disklab_user.c. */
+/*
+ * The virtual time that the process that started the guest watches to see that the guest makes
+ * progress; see disklab_user.c.
+ */
 extern unsigned long long *disklab_heartbeat;
 
-/* System calls, and turns of loops in the kernel, since time last moved by itself. */
+/*
+ * The number of system calls and turns of the kernel's loops since time last moved. Moves of time
+ * that these system calls and turns cause do not reset the number.
+ */
 extern unsigned int disklab_clock_passed;
-/* While time moves for their sake. */
+/* Greater than 0 while time moves because of those system calls and turns. */
 extern int disklab_clock_pushed;
 /*
- * Reads of the processor's counter in a row: a request to a disk ends it, a system call halves it.
- * To end it there would be too much: the vDSO makes one when it is its own read that moves time.
+ * The number of consecutive reads of the processor's counter. A request to a disk resets it to 0. A
+ * system call only halves it, because the vDSO makes a system call when its own read moves time.
  */
 extern unsigned int disklab_counter_row;
 
-/* Virtual ns since boot, in time.c. */
+/* Returns the virtual time in ns since boot. time.c defines the function. */
 unsigned long long time_travel_now(void);
 
 /*
- * The kernel's loops call this in each turn (cond_resched()), and every system call does: on an
- * infinitely fast CPU, one that goes round until somebody else gets on would go round for ever, for
- * nobody does while time stands still. Such a burst is free; beyond it time moves, by half a
- * microsecond a turn, until there is nothing to do again.
+ * Counts a turn of a loop in the kernel (cond_resched()) or a system call. A loop that waits for
+ * another task would run for ever on an infinitely fast CPU, because other tasks make no progress
+ * while time stands still. The first DISKLAB_CLOCK_FREE turns at one instant are free. After them,
+ * time moves by half a microsecond a turn until the CPU is idle again.
  */
 void disklab_clock_passes(void);
 
 /*
- * At the end of a system call: as above, and takes what a system call costs where that is modelled.
+ * Counts a system call at its end. If the module parameter system_call is not 0, time moves by that
+ * many ns.
  */
 void disklab_clock_system_call(void);
 
 struct uml_pt_regs;
 
 /*
- * Answers a program's rdtsc or rdtscp, which the processor refused, and steps over it; 0 if
- * something else was refused. In disklab_counter.c.
+ * Emulates the rdtsc or rdtscp of a program that raised a fault, skips the instruction, and returns
+ * 1. Returns 0 for a fault of another cause. disklab_counter.c defines the function.
  */
 int disklab_counter_read(struct uml_pt_regs *regs);
 
+/* Sets the virtual time in ns and resets the counts that begin at each instant. */
 static inline void disklab_clock_set(unsigned long long now)
 {
 	if (disklab_clock->now != now) {
@@ -97,7 +110,8 @@ static inline void disklab_clock_set(unsigned long long now)
 }
 
 /*
- * Whoever sends requests does not wait by reading the clock, though a burst of them reads it often.
+ * Resets the counts of reads when a request is sent to a disk. Code that sends requests often reads
+ * the clock, but does not wait for time to pass by reading it.
  */
 static inline void disklab_clock_used(void)
 {
@@ -105,7 +119,7 @@ static inline void disklab_clock_used(void)
 	disklab_counter_row = 0;
 }
 
-/* Counts a read by the kernel; true when time has to move for the sake of whoever keeps reading. */
+/* Counts a read of the clock by the kernel, and returns true if time has to move. */
 static inline int disklab_clock_spins(void)
 {
 	return ++disklab_clock->reads >= DISKLAB_CLOCK_SPIN;
