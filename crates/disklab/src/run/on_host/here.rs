@@ -15,6 +15,7 @@ use serde::Deserialize;
 use super::place::{HostQuestion, device, name_of};
 use crate::exit::{Failure, cannot, mistaken};
 use crate::question::Overrides;
+use crate::screen::Screen;
 
 /// Name of the array in records.
 pub const HERE: &str = "here";
@@ -30,6 +31,23 @@ struct MountedFilesystem {
     source: Option<String>,
     fstype: String,
     uuid: Option<String>,
+}
+
+impl HostQuestion {
+    /// Names the filesystem that replaces the suite's arrays, before the mistakes of a suite: the
+    /// suite may have none with its own arrays.
+    pub fn remark_on(&self, failure: &Failure, screen: &Screen) {
+        if let (HostPlace::At { path, .. }, Failure::Diagnostics(_)) = (&self.place, failure)
+            && let Some(array) = self.lab.arrays.get(HERE)
+        {
+            screen.remark(&format!(
+                "--at {}: this filesystem ({}) replaces the suite's arrays, and the suite does not \
+                 fit it:",
+                path.display(),
+                array.layout
+            ));
+        }
+    }
 }
 
 pub fn ask(path: &Path, lab: &Lab, overrides: &Overrides) -> Result<HostQuestion, Failure> {

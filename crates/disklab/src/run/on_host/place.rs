@@ -6,10 +6,7 @@ use disklab_config::{Device, Lab, Model};
 use disklab_runner::host::HostPlace;
 use disklab_units::{Bytes, Nanos};
 
-use super::here::HERE;
-use crate::exit::Failure;
 use crate::question::Overrides;
-use crate::screen::Screen;
 
 /// The question of a run on this machine, and its disks or folder.
 pub struct HostQuestion {
@@ -17,23 +14,6 @@ pub struct HostQuestion {
     pub lab: Lab,
     /// Overrides for the question, in place of those of the command line.
     pub overrides: Overrides,
-}
-
-impl HostQuestion {
-    /// Names the filesystem that replaces the suite's arrays, before the mistakes of a suite: the
-    /// suite may have none with its own arrays.
-    pub fn remark_on(&self, failure: &Failure, screen: &Screen) {
-        if let (HostPlace::At { path, .. }, Failure::Diagnostics(_)) = (&self.place, failure)
-            && let Some(array) = self.lab.arrays.get(HERE)
-        {
-            screen.remark(&format!(
-                "--at {}: this filesystem ({}) replaces the suite's arrays, and the suite does not \
-                 fit it:",
-                path.display(),
-                array.layout
-            ));
-        }
-    }
 }
 
 /// Returns the lab with arrays made of these disks.
