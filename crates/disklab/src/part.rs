@@ -223,10 +223,10 @@ mod tests {
             ("3", "K/N"),
             ("a/b", "K/N"),
             ("-1/3", "K/N"),
-            ("0/3", "1/3 is the first"),
-            ("4/3", "no share 4 of 3"),
-            ("1/0", "1 to"),
-            ("1/4000000", "1 to"),
+            ("0/3", "(1 to 3)"),
+            ("4/3", "share 4 is out of range"),
+            ("1/0", "(1 to"),
+            ("1/4000000", "(1 to"),
         ] {
             let error = bad.parse::<Shard>().expect_err(bad);
             assert!(error.contains(why), "{bad}: {error}");

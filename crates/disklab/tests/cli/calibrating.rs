@@ -96,8 +96,8 @@ fn what_is_not_named_twice_or_may_be_somebodys_is_not_written() {
         ),
         (
             "./disk",
-            "disk is not written: it holds an ext filesystem; if that is not needed, wipefs --all \
-             disk",
+            "disk is not written: it holds an ext filesystem; if that is not needed, run \
+             `wipefs --all disk`",
         ),
         ("none", "--write none: cannot be opened"),
     ] {
