@@ -43,7 +43,7 @@ pub fn find(run: &str) -> Result<PathBuf, Failure> {
     let hint = match nearest(run, names.iter().map(String::as_str)) {
         Some(near) => format!("; did you mean `{near}`?"),
         None if names.is_empty() => {
-            " (it has none at all); `disklab run SUITE` makes one".to_owned()
+            " (it has none); `disklab run SUITE` makes one".to_owned()
         }
         None => format!(
             " (the latest are {}); `disklab run SUITE` makes one",

@@ -186,7 +186,7 @@ impl Words<'_> {
         let name = answer::name(&first.candidate);
         let trials = self.trials_in_words();
         let head = if self.trials.1 < FEWEST {
-            format!("This is a guess from {trials}, which are too few for a verdict")
+            format!("This is a guess from {trials}, too few for a verdict")
         } else {
             format!(
                 "In {open} of {}, {trials} do not decide whether another choice is better than \

@@ -247,7 +247,7 @@ fn errors_are_documents_on_standard_output() {
     let unknown = run(here, &["show", "nothing", "--json"]);
     assert_eq!(unknown.status, Some(2));
     let message = error(&unknown)["message"].clone();
-    assert!(message.as_str().is_some_and(|text| text.contains("no run `nothing`")), "{message}");
+    assert!(message.as_str().is_some_and(|text| text.contains("no record `nothing`")), "{message}");
 
     fs::write(here.join("wrong.toml"), "question = 3\nsedes = 4\n").expect("room");
     let wrong = run(here, &["plan", "./wrong.toml", "--json"]);
