@@ -146,7 +146,7 @@ def test_nodes_that_cannot_are_named_and_left_out(
         record = disklab.sweep(suite, nodes.address, out=tmp_path / "record")
     said = capfd.readouterr().err
     for name, words in {
-        "small": ["guest kernel", "MiB are free", "make room there"],
+        "small": ["guest kernel", "MiB are free", "free some space there"],
         "old": ["disklab 0.0.1", "the driver's program is"],
         "lacks": ["fio"],
         "differs": ["tool fio"],

@@ -42,9 +42,7 @@ pub fn find(run: &str) -> Result<PathBuf, Failure> {
     let names = names();
     let hint = match nearest(run, names.iter().map(String::as_str)) {
         Some(near) => format!("; did you mean `{near}`?"),
-        None if names.is_empty() => {
-            " (it has none); `disklab run SUITE` makes one".to_owned()
-        }
+        None if names.is_empty() => " (it has none); `disklab run SUITE` makes one".to_owned(),
         None => format!(
             " (the latest are {}); `disklab run SUITE` makes one",
             names.iter().rev().take(NAMED).join(", ")

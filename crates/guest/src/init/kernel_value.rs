@@ -145,7 +145,7 @@ mod tests {
         // A plain file contains just the written text, and no brackets.
         let error = apply(&setting(path.clone(), "pid", true)).unwrap_err();
         assert!(error.contains("wrote \"pid\", and read back \"pid\""), "{error}");
-        assert!(apply(&setting(path, "[pid]", true)).unwrap_err().contains("says"));
+        assert!(apply(&setting(path, "[pid]", true)).unwrap_err().contains("read back"));
         assert_eq!(apply(&setting(file.display().to_string(), "4096", false)).unwrap(), "4096");
     }
 

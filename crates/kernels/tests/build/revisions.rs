@@ -81,7 +81,7 @@ fn a_revision_that_is_not_there_is_told_with_what_to_do() {
     assert!(error.contains("is not the folder of a git repository"), "{error}");
     place.two_revisions();
     let error = refused(&place.at_revision("v9.9"));
-    assert!(error.contains("no revision \"v9.9\"") && error.contains("git tag"), "{error}");
+    assert!(error.contains("unknown revision \"v9.9\"") && error.contains("git tag"), "{error}");
     place.write("tree/arch/x", "");
     let error = refused(&format!("{}@one", place.path("tree/arch").display()));
     assert!(error.contains("arch is not the folder of a git repository"), "{error}");

@@ -172,6 +172,6 @@ fn what_came_damaged_is_refused() {
     let record = part(here, "part", &[0], "report");
     fs::write(record.folder().join("raw/a/fio.json"), "half a rep").expect("room");
     let error = writer.take(&record, &all()).expect_err("refused").to_string();
-    assert!(error.contains("raw/a/fio.json is not what it was when its trial ended"), "{error}");
+    assert!(error.contains("raw/a/fio.json was changed after its trial ended"), "{error}");
     assert_eq!(writer.remaining(), NAMES);
 }
