@@ -115,7 +115,9 @@ fn a_hang_at_the_start() {
     let (folder, ended) = (place.folder.path(), AtomicBool::new(false));
     let result = std::thread::scope(|scope| {
         scope.spawn(|| {
-            while !folder.join(names::HEARTBEAT).exists() && !ended.load(Ordering::Relaxed) {
+            // A page that was just created has no size yet.
+            let beats = || folder.join(names::HEARTBEAT).metadata().is_ok_and(|page| page.len() > 0);
+            while !beats() && !ended.load(Ordering::Relaxed) {
                 std::thread::sleep(Duration::from_micros(100));
             }
             for pid in processes_now(folder) {
