@@ -116,7 +116,8 @@ fn a_hang_at_the_start() {
     let result = std::thread::scope(|scope| {
         scope.spawn(|| {
             // A page that was just created has no size yet.
-            let beats = || folder.join(names::HEARTBEAT).metadata().is_ok_and(|page| page.len() > 0);
+            let beats =
+                || folder.join(names::HEARTBEAT).metadata().is_ok_and(|page| page.len() > 0);
             while !beats() && !ended.load(Ordering::Relaxed) {
                 std::thread::sleep(Duration::from_micros(100));
             }
