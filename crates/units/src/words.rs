@@ -114,9 +114,12 @@ pub fn lookup<'a, T>(
     things: &'a BTreeMap<String, T>,
     name: &str,
 ) -> Result<&'a T, String> {
-    things.get(name).ok_or_else(|| match things.is_empty() {
-        true => format!("unknown {what} `{}`: the lab has no {what}", name.escape_debug()),
-        false => unknown(what, name, things.keys().map(String::as_str)),
+    things.get(name).ok_or_else(|| {
+        if things.is_empty() {
+            format!("unknown {what} `{}`: the lab has no {what}", name.escape_debug())
+        } else {
+            unknown(what, name, things.keys().map(String::as_str))
+        }
     })
 }
 
