@@ -359,8 +359,9 @@ mod tests {
                 assert_eq!(words.join(" "), format!("disklab {line}"));
             }
         }
-        let help = command().find_subcommand_mut("search").map(|verb| verb.render_long_help());
-        let help = help.expect("a verb").to_string();
+        let mut command = command();
+        let verb = command.find_subcommand_mut("search").expect("a verb");
+        let help = verb.render_long_help().to_string();
         let broken = "--policy streams \\\n      --over piece=1MiB..64MiB,margin=100..400\n";
         assert!(help.contains(broken), "{help}");
     }

@@ -169,7 +169,7 @@ fn panels_in_words() -> String {
         let words = format!("{}{pictures}", panel.title);
         for (index, line) in words::wrapped(&words, HELP_COLUMNS - width - 4).iter().enumerate() {
             let name = if index == 0 { panel.name } else { "" };
-            rows += &format!("\n  {name:width$}  {line}");
+            rows.extend(["\n  ", &format!("{name:width$}"), "  ", line]);
         }
     }
     format!("Panels, and the pictures that --panel PANEL/PICTURE takes:{rows}")

@@ -144,7 +144,7 @@ mod tests {
             "unknown axis `disk`; known: array, policy"
         );
         assert_eq!(unknown("device", "x", []), "unknown device `x`; no device is defined");
-        let none = BTreeMap::<String, ()>::new();
+        let none = BTreeMap::<String, u8>::new();
         let message = lookup("device", &none, "x").expect_err("no device");
         assert_eq!(message, "unknown device `x`: the lab has no device");
     }
