@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use clap::Command;
 
+use crate::words;
+
 /// Examples by verb, with the verbs above it: a command line without `disklab`, and its purpose.
 const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ("doctor", &[("doctor", "Check this machine")]),
@@ -273,20 +275,12 @@ const COLUMNS: usize = 78;
 /// Returns an example as a shell reads it. A long line is broken before options, since clap would
 /// break it anywhere.
 fn command_line(line: &str) -> String {
-    let mut text = "  disklab".to_owned();
-    let mut column = text.len();
-    for part in parts(line) {
-        // The line ends with ` \`.
-        if column + 1 + part.len() + 2 > COLUMNS {
-            text += " \\\n     ";
-            column = 5;
-        }
-        text += " ";
-        text += &part;
-        column += 1 + part.len();
-    }
-    text
+    let parts = parts(&format!("disklab {line}"));
+    words::filled(parts, COLUMNS - END.len(), "  ", "      ").join(&format!("{END}\n"))
 }
+
+/// End of a line that goes on.
+const END: &str = " \\";
 
 /// Cuts a command line before each option, pipe and redirection.
 fn parts(line: &str) -> Vec<String> {

@@ -7,7 +7,7 @@ use disklab_compare::{Metric, Weight, answer};
 use disklab_report::chart::{Provenance, rendered};
 use disklab_report::pictures::FoundPicture;
 use disklab_report::{
-    MARKER, Records, ReportOptions, ReportSource, markdown, numbers, page, panels, pictures,
+    MARKER, Panel, Records, ReportOptions, ReportSource, markdown, numbers, page, panels, pictures,
 };
 
 use crate::compare::axis_value;
@@ -162,16 +162,15 @@ const HELP_COLUMNS: usize = 78;
 fn panels_in_words() -> String {
     let panels = panels::in_order();
     let width = panels.iter().map(|panel| panel.name.len()).max().unwrap_or_default();
-    let mut rows = String::new();
-    for panel in panels {
+    let row = |panel: Panel| {
         let pictures =
             if panel.pictures.is_empty() { String::new() } else { format!(": {}", panel.pictures) };
-        let words = format!("{}{pictures}", panel.title);
-        for (index, line) in words::wrapped(&words, HELP_COLUMNS - width - 4).iter().enumerate() {
-            let name = if index == 0 { panel.name } else { "" };
-            rows.extend(["\n  ", &format!("{name:width$}"), "  ", line]);
-        }
-    }
+        let text = format!("{}{pictures}", panel.title);
+        let first = format!("\n  {:width$}  ", panel.name);
+        let indent = " ".repeat(width + 4);
+        words::filled(text.split(' '), HELP_COLUMNS, &first, &indent).join("\n")
+    };
+    let rows: String = panels.into_iter().map(row).collect();
     format!("Panels, and the pictures that --panel PANEL/PICTURE takes:{rows}")
 }
 

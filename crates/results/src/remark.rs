@@ -346,9 +346,8 @@ fn against_mean(percent: f64, mean: f64, slowest: Option<f64>, is_possible: bool
             // In binary, 100 - 99.9 is not exactly 0.1.
             let slower = ((100.0 - percent) * 1e6).round() / 1e6;
             format!(
-                "implausible: the mean is at least {mean}, and it is below half of that, so \
-                 the slowest {slower} % of requests would have to take at least {slowest} on \
-                 average"
+                "implausible beside a mean of {mean}: the slowest {slower} % of requests would \
+                 have to take at least {slowest} on average"
             )
         }
     }

@@ -123,7 +123,7 @@ fn implausible_rows_are_counted_by_themselves() {
     let audit = run(here.path(), &["audit", "t.csv"]);
     assert_eq!(audit.status, Some(1), "{}", audit.err);
     for part in [
-        "p99 of 9 ms is implausible: the mean is at least 45.5 ms, and it is below half of that",
+        "p99 of 9 ms is implausible beside a mean of 45.5 ms: the slowest 1 % of requests",
         "  a: 2 rows: 0 impossible, 1 implausible\n",
         "  b: 2 rows: 1 impossible\n",
         "\n4 rows: 1 impossible, 1 implausible\n",

@@ -76,6 +76,7 @@ fn what_makes_no_sense_is_refused() {
             "each keeps a processor busy, and this machine has ",
         ),
         (&["kernel", "build", "--jobs", "x"], "expected a whole number"),
+        (&["kernel", "build", "--jobs", "100000"], "100000 is out of range (1 to "),
         (
             &["run", "smoke", "--set", "kernel=/nonexistent"],
             "there is no built kernel at /nonexistent",

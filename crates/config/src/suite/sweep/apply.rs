@@ -82,10 +82,12 @@ impl SweptValue<'_> {
     fn wrong(&self, message: impl Display) -> Diagnostic {
         let (parameter, value, message) = (self.parameter, self.value, message.to_string());
         let is_named = self.place.key.ends_with(&parameter.to_string());
-        self.place.diagnostic(match is_named {
-            true if message.contains(value) => message,
-            true => format!("{value}: {message}"),
-            false => format!("{parameter} = {value}: {message}"),
+        self.place.diagnostic(if !is_named {
+            format!("{parameter} = {value}: {message}")
+        } else if message.contains(value) {
+            message
+        } else {
+            format!("{value}: {message}")
         })
     }
 }
