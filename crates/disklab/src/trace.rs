@@ -119,7 +119,13 @@ fn print(
 
 /// Returns the folder of a trial's raw output.
 pub fn raw(record: &Record, outcome: &Outcome) -> Result<PathBuf, Failure> {
-    record.raw(outcome).ok_or_else(|| mistaken!("trial {} left no raw output", outcome.trial))
+    record.raw(outcome).ok_or_else(|| {
+        mistaken!(
+            "trial {0} left no raw output; `disklab show {1} {0}` says why",
+            outcome.trial,
+            record.folder().display()
+        )
+    })
 }
 
 /// Finds the trace in a trial's raw output.

@@ -27,7 +27,7 @@ pub struct Taken {
 pub enum NotTaken {
     #[error("its settings differ from the record's:{}", listed(.0))]
     Differ(Vec<Mismatch>),
-    #[error("{}/{file} was changed after its trial ended", raw.display())]
+    #[error("{}/{file} was changed after its trial ended; run the trial again", raw.display())]
     Changed { raw: PathBuf, file: String },
     #[error(
         "{trial} was recorded before with other bytes, which no order or machine explains: {file} \

@@ -14,12 +14,12 @@ pub(super) fn read(machine: &Machine) -> Result<String, Why> {
     let file = "/proc/self/mountinfo";
     let text = machine.text(file).map_err(|error| {
         Why::Unknown(format!(
-            "{file}, which tells what is mounted, cannot be read: {error}; is /proc mounted?"
+            "cannot find out what is mounted: cannot read {file}: {error}; is /proc mounted?"
         ))
     })?;
     // The root is always mounted.
     if text.trim().is_empty() {
-        Err(Why::Unknown(format!("{file}, which tells what is mounted, is empty")))
+        Err(Why::Unknown(format!("cannot find out what is mounted: {file} is empty")))
     } else {
         Ok(text)
     }

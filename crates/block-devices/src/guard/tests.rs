@@ -30,7 +30,7 @@ fn a_disk_that_nobody_uses_is_free_and_the_root_is_not() {
     fake.mounts("29 27 8:32 / /m rw - xfs /dev/sdc rw,logdev=/dev/sdb,noquota\n");
     assert_eq!(sdb(&fake), Err(Why::Mounted("/m".to_owned())), "its log is there");
     fake.put("/proc/self/mountinfo", "");
-    assert!(said(&fake).contains("/proc/self/mountinfo, which tells what is mounted, is empty"));
+    assert!(said(&fake).contains("cannot find out what is mounted: /proc/self/mountinfo is empty"));
 }
 
 #[test]

@@ -31,7 +31,7 @@ static STOP: AtomicBool = AtomicBool::new(false);
 
 /// Boots a guest, and describes the result. An error gives the reason of the failure.
 pub fn boot(cache: Cache, installation: Installation) -> Result<String, Failure> {
-    let home = Home::open().map_err(|_| cannot!("the lab cannot be read"))?;
+    let home = Home::open()?;
     let trials = Suite::of_text(NAME, NAME, SUITE, &[])?.trials(&home.lab)?;
     let kernel = find(&cache, &home.share, Btrfs::Policies, NEWEST)?;
     let folder =

@@ -90,7 +90,7 @@ pub fn drop_lines() -> [String; 2] {
 
 /// Drops the caches of files, folders and inodes.
 pub fn drop_caches() -> Result<(), Failure> {
-    fs::write(DROP, "3").map_err(|e| format!("{DROP}: {e}"))
+    fs::write(DROP, "3").map_err(|e| format!("writing 3 to {DROP}: {e}"))
 }
 
 /// Lets timers settle. A kernel that has just booted has coarse timers until its first ticks, and a

@@ -36,7 +36,7 @@ impl Perform for LayOutFsload {
     }
 
     fn run(&self, session: &mut Session) -> Result<(), Failure> {
-        fs::create_dir(FSLOAD).map_err(|e| format!("{STEP}: {FSLOAD}: {e}"))?;
+        fs::create_dir(FSLOAD).map_err(|e| format!("{STEP}: creating {FSLOAD}: {e}"))?;
         let (files, bytes) = layout::lay_out(&self.load, Path::new(FSLOAD))?;
         session.steps.say(&Step::LaidOut { files, bytes });
         Ok(())

@@ -17,7 +17,7 @@ pub fn write(path: &Path, setting: &Setting) -> Result<String, Failure> {
             .map_or_else(String::new, |text| format!("; this kernel has {:?} there", text.trim()));
         format!("writing {:?} to {name}: {e}{offers}", setting.value)
     })?;
-    let text = fs::read_to_string(path).map_err(|e| format!("{name}: {e}"))?;
+    let text = fs::read_to_string(path).map_err(|e| format!("reading {name}: {e}"))?;
     let text = text.trim().to_owned();
     let active = if setting.choice { bracketed(&text) } else { Some(text.as_str()) };
     if active.is_some_and(|active| agrees(active, &setting.value)) {

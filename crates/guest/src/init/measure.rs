@@ -39,7 +39,7 @@ impl Perform for Measure {
     }
 
     fn run(&self, session: &mut Session) -> Result<(), Failure> {
-        session.measured.enter().map_err(|e| format!("its I/O priority: {e}"))?;
+        session.measured.enter().map_err(|e| format!("setting the I/O priority: {e}"))?;
         let Self { what, phase, ramp_ns, sync_every_ns } = self;
         let _syncing = sync_every_ns.map(|every| Syncing::start(Duration::from_nanos(every)));
         // A load that never began, or was served from memory, made no request.

@@ -102,7 +102,7 @@ fn make_folders() -> Result<(), Failure> {
         }
     }
     for folder in [TRIAL, POOL, REPLICA] {
-        fs::create_dir(folder).map_err(|e| format!("{folder}: {e}"))?;
+        fs::create_dir(folder).map_err(|e| format!("creating {folder}: {e}"))?;
     }
     // The guest's process runs in the trial's folder. This name is the same for any folder.
     mounted("hostfs", TRIAL, "/proc/self/cwd")

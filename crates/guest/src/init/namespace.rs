@@ -69,9 +69,9 @@ pub fn surround(machine: &RealMachine) -> Result<(), Failure> {
         }
     }
     for folder in [TRIAL, POOL, REPLICA] {
-        fs::create_dir(folder).map_err(|e| format!("{folder}: {e}"))?;
+        fs::create_dir(folder).map_err(|e| format!("creating {folder}: {e}"))?;
     }
-    File::create(JOURNAL).map_err(|e| format!("{JOURNAL}: {e}"))?;
+    File::create(JOURNAL).map_err(|e| format!("creating {JOURNAL}: {e}"))?;
     writable(Path::new("."), TRIAL)?;
     writable(&by_descriptor(&journal), JOURNAL)?;
     match &at {

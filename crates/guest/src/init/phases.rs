@@ -115,7 +115,8 @@ impl Hub {
     fn new() -> Result<Self, Failure> {
         for pipe in [SAY, GO] {
             let mode = Mode::RUSR | Mode::WUSR;
-            mknodat(CWD, pipe, FileType::Fifo, mode, 0).map_err(|e| format!("{pipe}: {e}"))?;
+            mknodat(CWD, pipe, FileType::Fifo, mode, 0)
+                .map_err(|e| format!("creating {pipe}: {e}"))?;
         }
         let (tell, told) = channel();
         let hub = Self { tell, told };
@@ -379,7 +380,7 @@ fn last_words(said: &str) -> String {
 
 /// Opens a pipe for reading and writing, which waits for no other process.
 fn both_ends(pipe: &str) -> Result<File, Failure> {
-    File::options().read(true).write(true).open(pipe).map_err(|e| format!("{pipe}: {e}"))
+    File::options().read(true).write(true).open(pipe).map_err(|e| format!("opening {pipe}: {e}"))
 }
 
 fn text(report: &str) -> Result<String, Failure> {

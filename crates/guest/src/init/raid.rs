@@ -24,7 +24,8 @@ impl Perform for StartRaid {
     fn run(&self, session: &mut Session) -> Result<(), Failure> {
         run(&self.command, "md", &mut session.steps)?;
         // The kernel's view: `Personalities : [raid1]`, `md0 : active raid1 vdb[1] vda[0]`.
-        let says = fs::read_to_string("/proc/mdstat").map_err(|e| format!("/proc/mdstat: {e}"))?;
+        let says =
+            fs::read_to_string("/proc/mdstat").map_err(|e| format!("reading /proc/mdstat: {e}"))?;
         session.steps.say(&Step::Joined { says: says.trim().to_owned() });
         Ok(())
     }

@@ -44,7 +44,7 @@ pub fn all(entries: &[StartupEntry], threads: &StartupThreads) -> Result<(), Str
     // Threads inherit this slack. The computing time of a program is exact, but the kernel lets
     // sleepers sleep up to 50 us longer, to wake several at once.
     rustix::thread::set_current_timer_slack(NonZeroU64::new(1))
-        .map_err(|e| format!("its timer slack: {e}"))?;
+        .map_err(|e| format!("setting the timer slack: {e}"))?;
     // The recording lacks the times at which a program closes its files. A user with a lower limit
     // gets as many files as allowed, since most programs open fewer.
     let all = Rlimit { current: Some(FILES), maximum: Some(FILES) };
@@ -109,7 +109,9 @@ impl Replay {
                     replay.fail(reason);
                 }
             };
-            std::thread::Builder::new().spawn(run).map_err(|e| format!("thread {other}: {e}"))?;
+            std::thread::Builder::new()
+                .spawn(run)
+                .map_err(|e| format!("starting thread {other}: {e}"))?;
         }
         Ok(())
     }

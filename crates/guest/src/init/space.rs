@@ -37,7 +37,8 @@ fn used(space: &SpaceOf) -> Result<u64, Failure> {
     let dataset = match space {
         SpaceOf::Dataset(dataset) => dataset,
         SpaceOf::Folder(folder) => {
-            let stat = rustix::fs::statvfs(folder).map_err(|e| format!("{STEP}: {folder}: {e}"))?;
+            let stat = rustix::fs::statvfs(folder)
+                .map_err(|e| format!("{STEP}: reading the free space of {folder}: {e}"))?;
             return Ok((stat.f_blocks - stat.f_bfree) * stat.f_frsize);
         }
     };

@@ -33,7 +33,7 @@ impl Perform for WarmUp {
 
     /// Runs with the measured I/O priority. The record says if the rate was steady in the end.
     fn run(&self, session: &mut Session) -> Result<(), Failure> {
-        session.measured.enter().map_err(|e| format!("its I/O priority: {e}"))?;
+        session.measured.enter().map_err(|e| format!("setting the I/O priority: {e}"))?;
         warm_up(self, session)
     }
 }
@@ -45,7 +45,8 @@ fn warm_up(warm: &WarmUp, session: &mut Session) -> Result<(), Failure> {
     let (mut rates, mut last) = (Vec::new(), (begun, session.environment.requests()?));
     let steady = loop {
         std::thread::sleep((last.0 + every).saturating_duration_since(Instant::now()));
-        if program.child().try_wait().map_err(|e| format!("{PROGRAM}: {e}"))?.is_some() {
+        if program.child().try_wait().map_err(|e| format!("waiting for {PROGRAM}: {e}"))?.is_some()
+        {
             program.finish(&mut session.steps)?;
             return Err(format!("{PROGRAM}: it ended by itself"));
         }

@@ -14,11 +14,11 @@ use crate::mismatch::Mismatch;
 pub enum MergeError {
     #[error("there is no record to merge")]
     Nothing,
-    #[error("{} holds results that were imported, which are of no suite", folder.display())]
+    #[error("{} has imported results, which belong to no suite; import all files into one record", folder.display())]
     Imported { folder: PathBuf },
     #[error(
-        "{} added seeds where verdicts were open, which depends on the results of all; only whole \
-        runs can be merged",
+        "{} is of a run with --until-decided, whose seeds depend on the results of the whole run; \
+        merge runs with --seeds alone",
         folder.display()
     )]
     UntilDecided { folder: PathBuf },

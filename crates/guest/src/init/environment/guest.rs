@@ -59,7 +59,7 @@ impl Environment for Guest {
             mounted(kind, &format!("{root}/{name}"), "")?;
         }
         let terminals = format!("{root}/dev/pts");
-        fs::create_dir_all(&terminals).map_err(|e| format!("{terminals}: {e}"))?;
+        fs::create_dir_all(&terminals).map_err(|e| format!("creating {terminals}: {e}"))?;
         mounted("devpts", &terminals, "ptmxmode=0666")
     }
 
