@@ -114,8 +114,11 @@ fn first_difference(
 ) -> Result<[String; 2], Failure> {
     let path = |record: &Record| -> Result<PathBuf, Failure> {
         let outcome = record.outcome(trial).ok_or_else(|| {
-            mistaken!("{} no longer has the trial {trial}: it changed meanwhile; run `disklab same` again",
-                record.folder().display())
+            mistaken!(
+                "{} no longer has the trial {trial}: it changed meanwhile; run `disklab same` \
+                 again",
+                record.folder().display()
+            )
         })?;
         Ok(trace::raw(record, outcome)?.join(file))
     };

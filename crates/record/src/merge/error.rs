@@ -14,7 +14,10 @@ use crate::mismatch::Mismatch;
 pub enum MergeError {
     #[error("there is no record to merge")]
     Nothing,
-    #[error("{} has imported results, which belong to no suite; import all files into one record", folder.display())]
+    #[error(
+        "{} has imported results, which belong to no suite; import all files into one record",
+        folder.display()
+    )]
     Imported { folder: PathBuf },
     #[error(
         "{} is of a run with --until-decided, whose seeds depend on the results of the whole run; \
