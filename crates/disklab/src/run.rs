@@ -65,7 +65,8 @@ pub struct RunArgs {
 
     /// With --until-decided: start no trial after this time, and list the undecided cells.
     ///
-    /// The option also works for a record that was begun with --until-decided.
+    /// The first trial always starts. The option also works for a record that was begun with
+    /// --until-decided.
     #[arg(long, value_name = "TIME")]
     budget: Option<Nanos>,
 

@@ -24,7 +24,8 @@ pub trait Executor {
     /// Returns the flag that ends the run, set by a signal handler for example.
     fn stop(&self) -> &'static AtomicBool;
 
-    /// Returns the time after which no trial begins.
+    /// Returns the time after which no trial begins but the first, so that a budget that the
+    /// preparations spend still gets the run further.
     fn deadline(&self) -> Option<Instant>;
 
     fn is_past_deadline(&self) -> bool {

@@ -70,7 +70,7 @@ impl Executor for Run {
                         let cell = Cell(trials[at].cell.clone());
                         writer.finish_as(&trials[at].id, cell, first)?
                     }
-                    None if self.is_past_deadline() => return Ok(()),
+                    None if i > 0 && self.is_past_deadline() => return Ok(()),
                     None => {
                         let disks = keys[at].as_ref().map(|key| &disks[key]);
                         self.one(trials[at], disks, writer, events)?

@@ -37,8 +37,8 @@ impl Executor for Host {
         let mut result = Ok(());
         // Choices that this machine's kernel lacks, with the reasons.
         let mut lacking = BTreeMap::new();
-        for trial in order::in_blocks(possible, self.order) {
-            if self.is_past_deadline() {
+        for (index, trial) in order::in_blocks(possible, self.order).into_iter().enumerate() {
+            if index > 0 && self.is_past_deadline() {
                 break;
             }
             let missing = plan::choices(trial)
