@@ -1,5 +1,5 @@
-//! Measures how much a cluster costs compared with runs without one, and how fast frames are loaded.
-//! Runs python/bench/sweep.py for both, in the Python environment that install/python makes.
+//! Measures how much a cluster costs compared with runs without one, and how fast frames load. Runs
+//! python/bench/sweep.py for both, in the Python environment that install/python makes.
 
 use super::figure::{Figure, disklab};
 use anyhow::{Context, ensure};
