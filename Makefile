@@ -52,14 +52,14 @@ part-%:
 # The wheel's build replaces the program, which cargo's tests run beside the Python package's.
 part-test-python: MADE := --assume-old=wheel
 
-# The folder of the logs, and the command that prints the messages of failed tests again, below
-# pages of other lines.
+# TESTED is the folder of the logs. FAILURES prints the messages of failed tests again, below pages
+# of other lines.
 TESTED   := $(or $(CARGO_TARGET_DIR),target)/tested
 FAILURES := sed -nE \
 	-e '/^(failures:|=+ FAILURES =+)$$/,/^(test result:|=+ .* in [0-9.]+s)/p' \
 	-e '/^(error|warning)/,/^$$/p'
 
-# The series of kernels that tests boot. Tests that need only one take the first.
+# Tests boot kernels of these series. Tests that need only one take the first.
 SERIES ?= 7.3 7.2
 
 # Builds the guest kernels that the tests boot: one of each series, and the newest with mainline's

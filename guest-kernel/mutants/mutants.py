@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""Mutates a kernel, and sees whether `disklab compare` sees it.
+"""Tests whether `disklab compare` detects mutated kernels.
 
     guest-kernel/mutants/mutants.py [--few] [--work DIR] [--jobs N] [--program DISKLAB]
 
-Builds the newest source in the cache once with an untouched btrfs, and then a mutant at a time in
-the same tree, which compiles one file and links. Each mutant and the pristine kernel run a small
-suite, and `disklab compare` judges it. Drawn are 20 mutations of the read policies of
-fs/btrfs/volumes.c, by a fixed seed; beside them stand one broken tree of each kind. Exit status 1:
-a mutant was not seen.
+Builds the newest kernel source in the cache once with an unmodified btrfs, and then each mutant in
+the same tree, which compiles one file and links. Each mutant and the unmodified kernel run a small
+suite, and `disklab compare` compares the two. A fixed seed draws 20 mutations of the read policies
+in fs/btrfs/volumes.c. One broken tree of each kind is tested as well. The exit status is 1 if
+`compare` did not detect a mutant.
 
-A mutant is seen if `compare` says of a cell that it is better or worse, or remarks that the disks
-served other reads or had other requests, which need not change a number where they are equal.
+`compare` detects a mutant if it calls a cell better or worse, or if it remarks that other disks
+served the reads or that the disks had other requests. Between equal disks, such a change need not
+change any number.
 """
 
 import argparse

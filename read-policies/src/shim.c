@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * What Rust cannot get out of a header: read-policies' inline functions, and how its structures lie
- * in memory.
+ * Makes the contents of the headers available to Rust: exports the inline functions, and the memory
+ * layout of the structures.
  */
 #include "choice.h"
 
@@ -15,7 +15,7 @@ s32 disklab_read_age(const struct read_policy *policy, const u64 *values, s32 ag
 u64 disklab_read_latency(const struct read_mirror *mirror);
 u32 disklab_read_layout(u32 index);
 
-/* NULL beyond the last. */
+/* Returns a policy by its index, or NULL for an index beyond the last policy. */
 const struct read_policy *disklab_read_policy(u32 index)
 {
 	return index < READ_POLICIES ? read_policies[index] : NULL;
@@ -49,9 +49,9 @@ u64 disklab_read_latency(const struct read_mirror *mirror)
 }
 
 /*
- * Every field has a value of its own here, in the order of policy.h and without names: a field more
- * there is an error here (-Wmissing-field-initializers), and a test holds Rust's structures against
- * these.
+ * Gives every field a value of its own, in the order of policy.h and without names. If policy.h
+ * gets another field, the compiler reports an error here (-Wmissing-field-initializers). A test
+ * compares Rust's structures with these samples.
  */
 #define MIRROR(n)	{ n + 1, n + 2, n + 3, n + 4, n + 5, n + 6, n + 7, n + 8, n + 9, n + 10, n + 11, \
 			  n + 12, n + 13, -(n + 14), true, false }
@@ -83,7 +83,7 @@ const struct read_choice disklab_read_sample_choice = {
 	&disklab_read_sample_policy, { 1, 2, 3, 4 }
 };
 
-/* Sizes and limits, in the order that raw.rs has them. */
+/* Returns a size or limit by its index, in the order of raw.rs, or 0 beyond the last one. */
 u32 disklab_read_layout(u32 index)
 {
 	static const u32 layout[] = {

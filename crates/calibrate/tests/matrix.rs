@@ -1,5 +1,5 @@
-//! Tests of devices that are fitted to matrices: of modelled drives, whose numbers are known, and
-//! of a measured drive.
+//! Tests that the fit to a matrix finds the known numbers of modelled drives, and that it agrees
+//! with a measured drive.
 
 use std::fs;
 use std::path::{Path, PathBuf};

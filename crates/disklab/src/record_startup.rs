@@ -125,8 +125,8 @@ pub fn record(args: &RecordStartupArgs, screen: &Screen) -> Result<Exit, Failure
 
 fn written(args: &RecordStartupArgs, startup: &Startup) -> String {
     let mut text = format!(
-        "# Written by disklab record-startup. A step has the us of computing before it, its \
-         action, the\n# number of the file, the first byte, and the number of bytes.\n\
+        "# disklab record-startup wrote this file. A step has the us of computing before it, its \
+         action,\n# the number of the file, the first byte, and the number of bytes.\n\
          summary = {}\n\n[startup]\ncommand = [{}]\nlimit = \"60s\"\n",
         quoted(&format!("the start of {}", args.command.join(" "))),
         list(&args.command)

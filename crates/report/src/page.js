@@ -1,5 +1,5 @@
-// The page is whole without this. It adds: sorting and filtering of tables, values at the pointer,
-// larger pictures, downloads.
+// The page is complete without this script. The script adds sorting and filtering of tables, values
+// at the pointer, larger pictures, and downloads.
 "use strict";
 (() => {
   const make = (name, properties = {}, ...children) => {
@@ -8,7 +8,8 @@
     return element;
   };
 
-  // Sorting: a button in each head; numbers by data-value, what has none last.
+  // Puts a button into each head of a table, which sorts the rows by that column. A column of
+  // numbers is sorted by data-value. Rows without a data-value come last in both directions.
   const sortable = (table) => {
     const body = table.tBodies[0];
     [...table.tHead.rows[0].cells].forEach((head, column) => {
@@ -36,7 +37,8 @@
     filterable(table, body);
   };
 
-  // Filtering: for each axis a choice of its values.
+  // Adds a choice of values above a table for each axis that has several, and the number of rows
+  // that fit the choices.
   const filterable = (table, body) => {
     const bar = make("div", { className: "filters" });
     bar.setAttribute("role", "group");
@@ -72,7 +74,7 @@
   };
   document.querySelectorAll("table[data-sortable]").forEach(sortable);
 
-  // A link into a folded group unfolds it.
+  // Unfolds every group that holds the target of a link, and scrolls to the target.
   const unfold = () => {
     const target =
       location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
@@ -88,7 +90,8 @@
     return title.textContent + (of ? `: ${of}` : "");
   };
 
-  // A picture with the colours that it has on the page, as a document of its own.
+  // Returns the picture of a figure as an SVG document of its own, with the colours that the
+  // picture has on the page, and the size of the document.
   const standalone = (figure) => {
     const svg = figure.querySelector("svg");
     const copy = svg.cloneNode(true);
@@ -133,7 +136,7 @@
       outer.append(tiles);
     }
     add("rect", { width: "100%", height: "100%", fill: style.backgroundColor });
-    // Long titles in smaller letters, which are about 0.65 of their size wide.
+    // A long title gets smaller letters. A letter is about 0.65 times its font size wide.
     const size = Math.min(15, (width - 24) / (titleOf(figure).length * 0.65));
     add(
       "text",
@@ -161,8 +164,8 @@
     image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(text);
   };
 
-  // Values at the pointer: what the drawing says of itself, in its titles. They are taken out, or
-  // the browser would show them too, a second later.
+  // Shows the value at the pointer in a box. The values are the titles inside the drawing. They
+  // are removed from the drawing, or the browser would show them too, a second later.
   const hovering = (picture) => {
     const box = make("div", { className: "hover", hidden: true });
     picture.append(box);
@@ -170,7 +173,7 @@
       title.parentElement.dataset.value = title.textContent;
       title.remove();
     }
-    // Where rows of the table are along the width.
+    // Each row of the table gets a transparent strip over its part of the width.
     const svg = picture.querySelector("svg");
     const edges = svg.dataset.edges?.split(" ").map(Number) ?? [];
     for (const [at, from] of edges.slice(0, -1).entries()) {
@@ -183,7 +186,7 @@
       }).forEach(([name, value]) => strip.setAttribute(name, value));
       svg.append(strip);
     }
-    // Of a row of its table, under heads, a line each.
+    // Returns the text of a row of the table, with a line for each column after the first.
     const row = (at) => {
       const table = picture.parentElement.querySelector("details.numbers table");
       const [of, ...names] = [...table.tHead.rows[0].cells].map((it) => it.textContent);
@@ -207,7 +210,8 @@
     picture.addEventListener("pointerleave", () => (box.hidden = true));
   };
 
-  // What scrolls must be reachable by keyboard; what fits need not be a stop on the way.
+  // A picture that scrolls must be reachable by keyboard. A picture that fits need not be a stop
+  // of the Tab key.
   const scrollable = (picture) => {
     const fit = () =>
       picture.scrollWidth > picture.clientWidth
@@ -221,7 +225,8 @@
     const svg = figure.querySelector("svg");
     const large = figure.classList.toggle("large");
     svg.style.maxWidth = large ? "none" : "";
-    // Twice as large, but no larger than there is room for, unless there was none.
+    // The large picture has twice its natural width, but at least the width of its frame and at
+    // most twice that.
     svg.style.width = large ? `max(100%, min(200%, calc(var(--width) * 2)))` : "";
     button.setAttribute("aria-pressed", large);
   };
@@ -243,7 +248,8 @@
     hovering(figure.querySelector(".picture"));
     scrollable(figure.querySelector(".picture"));
   };
-  // Only what is looked at: a report may have hundreds of pictures.
+  // Equips only the pictures that are visible, because a report may have hundreds. A group that
+  // is unfolded later gets its tools then.
   const equipWithin = (root) =>
     root
       .querySelectorAll("figure.chart")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Random requests to every policy, and random text to the parser: for a build with sanitizers. */
+/* Passes random requests to every policy, and random text to the parser, under sanitizers. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "choice.h"
@@ -8,7 +8,7 @@ static u64 state = 1;
 
 static u64 any(void)
 {
-	/* splitmix64, cut to anything from a few bits to all. */
+	/* The number is one of splitmix64, shifted so that it has from 1 to 64 bits. */
 	u64 z = state += 0x9e3779b97f4a7c15;
 
 	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
@@ -47,7 +47,10 @@ static void fill(struct read_request *read)
 	}
 }
 
-/* Text that begins with a name and goes on with what may follow one, in memory of just its size. */
+/*
+ * Parses random text, which may begin with a policy's name. Its other letters are those that may
+ * follow a name. The text fills its memory exactly, so that a read beyond its end is detected.
+ */
 static void parse(struct read_choice *choice)
 {
 	static const char following[] = "::==,,0123456789kKmMgGabcdefilmnoprst- \n";

@@ -1,5 +1,5 @@
-//! Measures the cost of a cluster compared with runs without one, and the speed of loading frames:
-//! by python/bench/sweep.py, in the environment that `make test-python` makes.
+//! Measures how much a cluster costs compared with runs without one, and how fast frames load. Runs
+//! python/bench/sweep.py for both, in the Python environment that install/python makes.
 
 use super::figure::{Figure, disklab};
 use anyhow::{Context, ensure};

@@ -139,7 +139,7 @@ fn drift(timed: &[Timed]) -> f64 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DieCount {
     Found(u32),
-    /// This many were tried, and there are more.
+    /// The largest number of dies that was tried. The device has more.
     AtLeast(u32),
     Unseen,
 }

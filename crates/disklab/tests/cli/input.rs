@@ -155,7 +155,7 @@ fn what_does_nothing_is_said() {
     );
 }
 
-/// Opening the pipe would wait for ever.
+/// A named pipe in the lab is reported and never opened, because opening it would block for ever.
 #[test]
 fn a_pipe_in_the_lab_is_no_suite() {
     let here = tempfile::tempdir().expect("a folder");

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes what fio printed, in a folder for each version: make.sh FIO... with programs of several versions.
-# Those committed are of 3.25, 3.33, 3.39 and 3.41, as Debian has them. Numbers differ on each making; the tests compare
-# the formats of one run with each other.
+# Writes the output of fio into a folder for each version: `make.sh FIO...` with programs of several
+# versions. The committed files are of 3.25, 3.33, 3.39 and 3.41, as Debian has them. The numbers
+# differ each time; the tests compare the formats of one run with each other.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
@@ -10,7 +10,7 @@ cd "$work"
 dd if=/dev/zero of=file bs=1M count=8 status=none
 short="--filename=file --size=8m --bs=4k --direct=1 --randseed=1"
 
-# One run in several formats, each in a file of its own.
+# Runs fio once with several output formats, and writes each to a file of its own.
 run() { # NAME ARGUMENTS...
     name=$1
     shift
@@ -42,7 +42,8 @@ for fio in "$@"; do
             three lat $async --rw=randread --iodepth=4 --io_size=4m --lat_percentiles=1 --clat_percentiles=0
             three synced --filename=file --size=8m --bs=16k --rw=write --ioengine=psync --io_size=1m --fsync=4
             three both $async --rw=randrw --iodepth=8 --io_size=4m --unified_rw_reporting=both
-            # Every request, and every 100 ms; with one process, and with two.
+            # The logs of `each` have every request of one process. The logs of `mean` have a mean
+            # every 100 ms, for each of two processes.
             "$fio" --name=each $async --rw=randrw --iodepth=4 --io_size=1m --write_lat_log=each --write_bw_log=each \
                 --write_iops_log=each --output-format=json --output="$out/each.json"
             "$fio" --name=mean $async --rw=randread --iodepth=4 --numjobs=2 --time_based --ramp_time=300ms --runtime=1 \
@@ -58,7 +59,7 @@ for fio in "$@"; do
     three timed $async --rw=randread --iodepth=16 --time_based --runtime=1
     three sizes $async --rw=randread --iodepth=4 --io_size=4m --bsrange=4k-64k
     three described $async --rw=randread --iodepth=4 --io_size=1m --description='a; b' --continue_on_error=all
-    # Complaints stand before the report in one file.
+    # fio's complaints and its report go to one file, with the complaints first.
     "$fio" --name=full --filename=/dev/full --rw=write --bs=4k --size=64k > "$out/full.txt" 2>&1 || true
     "$fio" --name=full --filename=/dev/full --rw=write --bs=4k --size=64k --output-format=json > "$out/full.json" 2>&1 || true
     "$fio" --name=missing --filename=missing --rw=randread --size=1m --allow_file_create=0 > "$out/missing.txt" 2>&1 || true

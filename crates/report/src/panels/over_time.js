@@ -1,13 +1,14 @@
-// Other trials than the two that the page shows: their pictures are in it, packed.
+// Shows the pictures of the trials that the reader chooses. The page holds their pictures in
+// compressed form, except for the trials that it begins with.
 "use strict";
 (() => {
   const panel = document.getElementById("over-time");
   const packed = [...panel.querySelectorAll("script[data-trial]")];
   const bar = panel.querySelector("[data-choose]");
   if (!packed.length || !bar || !window.DecompressionStream) return;
-  // A page may begin with one.
+  // A page that begins with only one trial has no side b.
   const sides = ["a", "b"].filter((letter) => bar.dataset[letter]);
-  // Those that are seen at first are not packed: as they are now, before the page equips them.
+  // Renames the pictures in `text` from one side to the other.
   const side = (text, from, to) =>
     text
       .replaceAll(`over-time-pair-${from}-`, `over-time-pair-${to}-`)
@@ -15,6 +16,8 @@
   const figures = (letter) => [
     ...panel.querySelectorAll(`figure.chart[id^="over-time-pair-${letter}-"]`),
   ];
+  // The first trials have no compressed pictures. Their markup is kept here as it is before page.js
+  // adds the tools.
   const first = {};
   for (const letter of sides)
     first[letter] = side(
@@ -39,7 +42,7 @@
   const show = async (letter, script) => {
     wanted[letter] = script;
     const unpacked = await unpack(script);
-    // Something else was chosen meanwhile.
+    // The reader has chosen another trial meanwhile.
     if (wanted[letter] !== script) return;
     const template = document.createElement("template");
     template.innerHTML = side(unpacked, "side", letter);
@@ -52,7 +55,7 @@
       .map((select) => select.value)
       .join(" and ");
     pair.querySelector("summary h3").textContent = pair.dataset.cell;
-    // The page equips the pictures of what is unfolded.
+    // page.js adds the tools to the pictures of a group when the group is unfolded.
     pair.dispatchEvent(new Event("toggle"));
   };
   const words = sides.length < 2 ? ["Trial"] : ["Left", "Right"];

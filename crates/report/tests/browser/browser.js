@@ -1,4 +1,4 @@
-// A report in Debian's chromium, with everything written down that it asks for and complains about.
+// Opens reports in Debian's chromium, and records every request and every complaint of a page.
 "use strict";
 const fs = require("node:fs");
 const path = require("node:path");
@@ -7,7 +7,7 @@ const { chromium } = require("playwright-core");
 
 const WIDE = { width: 1600, height: 1000 };
 
-/** The browser's file: $CHROMIUM, or `chromium` of the PATH. */
+/** Returns the path of the browser's program: $CHROMIUM, or `chromium` in the PATH. */
 function executable() {
   const name = process.env.CHROMIUM || "chromium";
   const folders = name.includes("/") ? [""] : process.env.PATH.split(":");
@@ -20,8 +20,8 @@ function executable() {
 }
 
 /**
- * Without its sandbox, which root cannot have: it opens pages of our own only. No name is ever
- * looked up.
+ * Starts the browser. Its sandbox is off, because root cannot have one and the browser opens only
+ * our own pages. The browser looks up no host name.
  */
 const launch = () =>
   chromium.launch({
@@ -30,8 +30,9 @@ const launch = () =>
   });
 
 /**
- * Opens `file` in a context of its own. `options` are playwright's, of a context. What the page
- * asked for besides itself is in `page.asked`, what went wrong in it in `page.wrong`.
+ * Opens `file` in a browser context of its own, with playwright's `options` for contexts.
+ * `page.asked` lists the requests for anything but the page itself. `page.wrong` lists the errors,
+ * warnings and dialogs of the page.
  */
 async function open(browser, file, options = {}) {
   const context = await browser.newContext({
@@ -61,7 +62,7 @@ async function open(browser, file, options = {}) {
   return page;
 }
 
-/** Unfolds all that is folded; with JavaScript, pictures get their tools then. */
+/** Unfolds all parts of the page. With JavaScript, the pictures then get their tools. */
 const unfoldAll = (page) =>
   page.evaluate(() =>
     document.querySelectorAll("details").forEach((details) => (details.open = true)),

@@ -1,10 +1,10 @@
-// How it looks: dark and light, narrow and wide, and for those who do not see it. axe-core judges,
-// contrast included.
+// Tests how the page looks in dark and light colours, on narrow and wide windows. axe-core checks
+// that the page is accessible, including the contrast of its colours.
 "use strict";
 const assert = require("node:assert/strict");
 const axe = require("axe-core");
 
-/** What axe-core finds serious or critical, a line each. */
+/** Returns the violations that axe-core calls serious or critical, a line for each. */
 async function problems(page) {
   await page.evaluate(axe.source);
   const found = await page.evaluate(() =>
@@ -17,7 +17,10 @@ async function problems(page) {
   );
 }
 
-/** What reaches beyond the window, where it is not within something that scrolls. */
+/**
+ * Returns nothing if the page fits into the window. Otherwise returns its width, and up to five
+ * elements that reach beyond the window and are not inside an element that scrolls.
+ */
 const beyond = (page) =>
   page.evaluate(() => {
     const width = document.documentElement.clientWidth;
@@ -34,8 +37,8 @@ const beyond = (page) =>
   });
 
 /**
- * Labels of pictures that cannot be read: beyond a picture's edge, cut off by it, or over one
- * another.
+ * Returns the labels of pictures that cannot be read. Such a label reaches beyond the edge of its
+ * picture or of its clip path, or overlaps another label.
  */
 const unreadable = (page) =>
   page.$$eval("figure.chart svg", (all) => {
@@ -50,7 +53,7 @@ const unreadable = (page) =>
     const clip = (it) => {
       const named = /#([^")]+)/.exec(it.closest("[clip-path]")?.getAttribute("clip-path") ?? "");
       if (!named) return null;
-      // The box of a clip path is not laid out: a rectangle like its own is.
+      // The browser lays out no box for a clip path. A copy of its rectangle is measured instead.
       const shape = document.getElementById(named[1]).querySelector("rect").cloneNode();
       shape.setAttribute("fill", "none");
       it.closest("[clip-path]").append(shape);
@@ -86,7 +89,7 @@ const look =
     assert.deepEqual(await beyond(page), []);
     await page.screenshot({ path: picture(`${colorScheme}-${width}-first`) });
     await page.screenshot({ path: picture(`${colorScheme}-${width}`), fullPage: true });
-    // Each kind of part unfolded, not each part: a report may have hundreds.
+    // The first eight parts of each panel are unfolded. A report may have hundreds of parts.
     await page.evaluate(() => {
       for (const panel of document.querySelectorAll("section"))
         panel.querySelectorAll("details").forEach((it, at) => (it.open ||= at < 8));

@@ -1,8 +1,9 @@
-// The matrix: sorted by each column, filtered by each axis, with the pointer and with keys.
+// Tests that the matrix can be sorted by each column and filtered by each axis, with the pointer
+// and with keys.
 "use strict";
 const assert = require("node:assert/strict");
 
-/** What is in the table now: of each row its fields, their numbers, and whether it is seen. */
+/** Returns the texts and numbers of each row of the table, and whether the row is visible. */
 const rows = (page) =>
   page.$$eval("#matrix-table tbody tr", (all) =>
     all.map((row) => ({
@@ -24,7 +25,7 @@ const heads = (page) =>
   );
 const byName = new Intl.Collator("en", { numeric: true }).compare;
 
-/** Whether a column goes up (or down), what has no number last. */
+/** Checks that a column ascends (or descends), and that rows without a number come last. */
 function ordered(table, column, numbers, up) {
   const fields = table.map((row) => (numbers ? row.numbers[column] : row.texts[column]));
   const given = numbers ? fields.filter((field) => field !== null) : fields;
@@ -105,7 +106,7 @@ module.exports = {
       await filter.selectOption("");
     }
     if ((await filters.count()) > 1) {
-      // Two together, with keys; sorting keeps them.
+      // Two filters, set with keys, both apply, and still do after sorting.
       for (const at of [0, 1]) {
         await filters.nth(at).focus();
         await page.keyboard.press("ArrowDown");

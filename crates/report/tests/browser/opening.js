@@ -1,4 +1,4 @@
-// Prints how many seconds a page takes to open, from asking for it until it is drawn: `node
+// Prints how many seconds a page takes to open, from the request until the page is drawn: `node
 // opening.js PAGE.html`.
 "use strict";
 const path = require("node:path");

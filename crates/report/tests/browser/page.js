@@ -1,4 +1,5 @@
-// The page as a document: complete, closed in itself, and of nobody else's making.
+// Tests that the page as a document is complete, requests nothing, and contains no markup or script
+// from the texts of records.
 "use strict";
 const assert = require("node:assert/strict");
 const fs = require("node:fs");
@@ -8,7 +9,7 @@ const { unfoldAll } = require("./browser");
 const SOURCES = path.join(__dirname, "../../src");
 const PANELS = path.join(SOURCES, "panels");
 
-/** The names of all panels that there are, out of the files that declare them. */
+/** Returns the names of all panels, from the files that declare them. */
 function registry() {
   const files = fs.readdirSync(PANELS).filter((name) => name.endsWith(".rs"));
   return files.map((file) => {
@@ -20,7 +21,7 @@ function registry() {
   });
 }
 
-/** What runs on a page: its own script, and those of panels. */
+/** Returns the scripts that may run on a page: the page's own, and those of panels. */
 const scripts = () =>
   [
     path.join(SOURCES, "page.js"),
@@ -195,7 +196,7 @@ module.exports = {
     );
     await page.keyboard.press("Enter");
     assert.equal(await page.evaluate(() => location.hash), "#content");
-    // Of each kind of folded part the first that is seen.
+    // The first visible part of each kind is tried. A kind is a panel and a class.
     const count = await page.evaluate(() => {
       const kinds = new Map();
       for (const it of document.querySelectorAll("main details")) {
@@ -221,7 +222,7 @@ module.exports = {
       await link.focus();
       await page.keyboard.press("Enter");
       const id = (await link.getAttribute("href")).slice(1);
-      // The page hears of the new fragment some time after the key.
+      // The browser tells the page of the new fragment some time after the key.
       const unfolds = page.locator(`[id="${id}"]`).evaluate(async (it) => {
         const end = performance.now() + 5000;
         const open = () => it.open ?? it.checkVisibility();

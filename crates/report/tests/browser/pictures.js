@@ -1,10 +1,11 @@
-// Pictures: described, with their numbers, larger when asked, and as files of their own.
+// Tests that each picture has a description and a table of its numbers, and can be shown larger and
+// saved as a file.
 "use strict";
 const assert = require("node:assert/strict");
 const fs = require("node:fs");
 const { unfoldAll } = require("./browser");
 
-/** Of each kind of picture in each panel the first that is seen. */
+/** Returns the first visible picture of each kind in each panel. */
 async function kinds(page) {
   const ids = await page.$$eval("figure.chart", (all) => {
     const first = new Map();
@@ -22,12 +23,12 @@ async function saved(page, button) {
   return { name: download.suggestedFilename(), bytes: fs.readFileSync(await download.path()) };
 }
 
-/** What a standalone SVG is made of, as the browser reads it. */
+/** Returns the contents of a standalone SVG as the browser parses them. */
 const read = (page, text) =>
   page.evaluate((text) => {
     const document = new DOMParser().parseFromString(text, "image/svg+xml");
     const all = [...document.querySelectorAll("*")];
-    // As it is drawn: how far the title over the picture reaches.
+    // The document is drawn to measure how far the title above the picture reaches.
     const drawn = window.document.body.appendChild(
       window.document.importNode(document.documentElement, true),
     );
@@ -56,7 +57,10 @@ const read = (page, text) =>
     };
   }, text);
 
-/** Without frames the browser takes itself for busy, and lets each `toBlob` wait for a second. */
+/**
+ * Makes the page draw frames all the time. Without frames, the browser considers itself busy, and
+ * delays each `toBlob` by a second.
+ */
 const withFrames = (page) =>
   page.evaluate(() => {
     const again = () => requestAnimationFrame(again);
@@ -177,7 +181,7 @@ module.exports = {
       await withFrames(page);
       const pictures = await kinds(page);
       if (!pictures.length) return context.skip("this report has no pictures");
-      // In the dark one is enough: only colours differ.
+      // In dark colours, one picture is enough, because only the colours differ.
       for (const [at, figure] of pictures
         .slice(0, colorScheme === "light" ? undefined : 1)
         .entries()) {

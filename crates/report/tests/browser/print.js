@@ -1,17 +1,20 @@
-// On paper.
+// Tests the report on paper.
 "use strict";
 const assert = require("node:assert/strict");
 const { spawnSync } = require("node:child_process");
 const fs = require("node:fs");
 
-/** A4 between margins of 12 mm, in CSS pixels. */
+/** The size in CSS pixels of an A4 page without its margins of 12 mm. */
 const PAPER = { width: 703, height: 1032 };
 const FORMAT = {
   format: "A4",
   margin: { top: "12mm", right: "12mm", bottom: "12mm", left: "12mm" },
 };
 
-/** The last line of each page of a PDF but the last one, without marks before and after it. */
+/**
+ * Returns the last line of each page of a PDF except the last page, without the triangles that mark
+ * folded parts. Returns null if pdftotext does not run.
+ */
 function lastLines(paper) {
   const { error, stdout } = spawnSync("pdftotext", ["-layout", paper, "-"], {
     encoding: "utf8",
@@ -25,7 +28,7 @@ const plain = (text) => text.replaceAll(/[▸▾]/g, "").replaceAll(/\s+/g, " ")
 
 module.exports = {
   "prints all that matters, and cuts nothing": async ({ open, picture, paper }) => {
-    // Who reads in the dark prints on white paper too.
+    // The printed page is white, even if the screen shows dark colours.
     const page = await open({ colorScheme: "dark", viewport: PAPER });
     const unfolded = await page.$$eval(
       "main figure.chart",
@@ -75,7 +78,7 @@ module.exports = {
     assert.deepEqual([page.asked, page.wrong], [[], []]);
   },
   "leaves no heading alone at a page's end": async ({ open, paper }, context) => {
-    // Each kind of part unfolded in turn, so that headings come to stand at many heights.
+    // Different numbers of groups are unfolded, so that headings are at many heights of a page.
     for (const unfolded of [0, 1, 3]) {
       const page = await open({ viewport: PAPER });
       const headings = await page.evaluate((unfolded) => {
@@ -88,7 +91,8 @@ module.exports = {
         const others = [...document.querySelectorAll("h2, h3:not(summary *), figcaption")].filter(
           (it) => it.checkVisibility(),
         );
-        // What a folded one says too cannot be told from it.
+        // A folded group may end a page. A heading with the same text cannot be told apart from it,
+        // and is left out.
         const folded = within(":not([open])");
         return [
           ...others.map((it) => it.innerText),
@@ -99,8 +103,8 @@ module.exports = {
       const last = lastLines(paper);
       if (!last)
         return context.skip("pdftotext does not run here; install Debian's package poppler-utils");
-      // A long heading ends with its last line; a few letters may be of anything: of an axis, or a
-      // condition's name and value.
+      // The last line of a page may be the end of a long heading. A line of at most 20 letters does
+      // not count as such an end: it may belong to an axis, or be a condition's name and value.
       const ends = (heading, line) =>
         heading === line || (line.length > 20 && heading.endsWith(line));
       const alone = last.filter((line) => headings.some((heading) => ends(plain(heading), line)));

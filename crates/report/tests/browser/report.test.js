@@ -1,8 +1,8 @@
-// Tests of reports in a browser: `node report.test.js SCREENSHOTS PAGE.html...`. Screenshots are
+// Tests reports in a browser: `node report.test.js SCREENSHOTS PAGE.html...`. The screenshots are
 // for people to look at.
 //
-// Where there is a PAGE.shows beside a PAGE.html, each of its lines has to be seen on the page as
-// it stands there.
+// If there is a file PAGE.shows beside PAGE.html, the text of the page has to contain each line of
+// that file.
 "use strict";
 const fs = require("node:fs");
 const path = require("node:path");
@@ -25,8 +25,8 @@ const parts = ["page", "matrix", "pictures", "trials", "looks", "print", "withou
 );
 
 /**
- * What a check needs of one report: its file, to open it, what has to be seen on it, and where
- * screenshots go.
+ * Returns what a check needs to know about a report: its file, a function that opens it, the texts
+ * that it has to show, and the paths for screenshots and for the PDF.
  */
 function report(file) {
   const name = path.basename(file, ".html");

@@ -1,10 +1,10 @@
-// Over time: other trials can be chosen than the two that the page begins with.
+// Tests that the panel "Over time" can show other trials than the two that the page begins with.
 "use strict";
 const assert = require("node:assert/strict");
 
 const PANEL = "#over-time";
 
-/** Of each picture of a side: its title, and what is drawn. */
+/** Returns the caption, the drawing and the number of tool bars of each picture of a side. */
 const pictures = (page, side) =>
   page.$$eval(
     `${PANEL} figure.chart[data-chart^="${side}-"], ${PANEL} figure.chart[id*="-pair-${side}-"]`,
@@ -24,7 +24,7 @@ module.exports = {
     const { a, b } = await page
       .locator(`${PANEL} [data-choose]`)
       .evaluate((bar) => ({ ...bar.dataset }));
-    // A page may begin with one.
+    // A page that begins with only one trial has no side b.
     const seen = [a, b].filter(Boolean);
     assert.deepEqual(
       await chooser.evaluateAll((all) => all.map((it) => it.value)),
@@ -44,7 +44,7 @@ module.exports = {
         .locator("option")
         .evaluateAll((options) => options.map((option) => option.value));
       await select.focus();
-      // On disks that take the same time for everything, trials of one load are drawn alike.
+      // On disks with a constant service time, the drawings of one load's trials are equal.
       let [wanted, after, changed] = [first, before, false];
       for (const value of values.filter((it) => it !== first).reverse()) {
         wanted = value;

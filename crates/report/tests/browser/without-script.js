@@ -1,8 +1,8 @@
-// Where scripts do not run: everything is there, and no control that would do nothing.
+// Tests that a page without scripts is complete, and shows no control that would do nothing.
 "use strict";
 const assert = require("node:assert/strict");
 
-/** What the page holds, whether folded or not. */
+/** Returns the page's panels, and the numbers of rows and pictures, folded parts included. */
 const content = (page) =>
   page.evaluate(() => ({
     panels: [...document.querySelectorAll("main section")].map((it) => it.id),

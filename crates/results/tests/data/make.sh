@@ -1,6 +1,7 @@
 #!/bin/sh
-# Makes the fio samples beside this script (fio 3.33 made those committed). Their numbers differ on each
-# making, and tests that quote numbers of a sample have to be adapted; most compare a sample with itself.
+# Makes the fio samples beside this script. fio 3.33 made the committed ones. The numbers differ each
+# time, and tests that quote numbers of a sample then have to be adapted; most compare a sample with
+# itself.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
@@ -9,17 +10,17 @@ cd "$work"
 dd if=/dev/zero of=file bs=1M count=8 status=none
 job="fio --name=job --filename=file --size=8m --bs=4k --direct=1 --clocksource=clock_gettime --randseed=1"
 
-# One job, every histogram; what a trial of the lab looks like.
+# This sample has one job with every histogram, as a trial of the lab has.
 $job --rw=randread --ioengine=libaio --iodepth=8 --io_size=4m --lat_percentiles=1 \
      --output-format=json+ --output="$here/randread.json"
-# Reads and writes in two jobs reported as one.
+# Two jobs read and write, and fio reports them as one.
 $job --rw=randrw --ioengine=libaio --iodepth=4 --io_size=2m --numjobs=2 --group_reporting \
      --output-format=json+ --output="$here/randrw-grouped.json"
-# Two jobs reported each by itself, synchronous engine.
+# Two jobs read with a synchronous engine, and fio reports each by itself.
 $job --rw=randread --ioengine=psync --io_size=1m --numjobs=2 --output-format=json+ --output="$here/two-jobs.json"
-# No histogram: fio's own percentiles are all there is.
+# This sample has no histogram, only fio's own percentiles.
 $job --rw=read --ioengine=psync --io_size=1m --output-format=json --output="$here/plain.json"
-# Writing fails at once; fio's complaint stands before the JSON, as it does when both go to one file.
+# The write fails at once. fio's complaint is before the JSON, because both go to one file.
 fio --name=full --filename=/dev/full --rw=write --bs=4k --size=64k --output-format=json+ > "$here/failed.json" 2>&1 || true
 # fio stops before its first request, exits with 1, and yet says `"error" : 0`.
 fio --name=nothing --filename=missing --rw=randread --bs=4k --size=1m --allow_file_create=0 \
