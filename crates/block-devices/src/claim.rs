@@ -73,7 +73,9 @@ fn claim_with(disks: &[Disk], locks: Option<&Path>) -> Result<DiskClaim, String>
         match bound {
             Ok(bound) => claim.names.push(bound),
             Err(error) if error.kind() != io::ErrorKind::AddrInUse => {
-                return Err(format!("{what}: it cannot be kept from other disklabs: {error}"));
+                return Err(format!(
+                    "{what}: cannot reserve it against other runs of disklab: {error}"
+                ));
             }
             Err(_) => match holder(&name) {
                 Some(user) if user != 0 && lock.is_some() => claim.remarks.push(format!(

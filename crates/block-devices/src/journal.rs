@@ -270,7 +270,7 @@ impl LeftJournal {
         let read =
             (&file).take(LONGEST + 1).read_to_end(&mut bytes).map_err(Error::io("read", path))?;
         if read as u64 > LONGEST {
-            return Err(Error::unreadable(path, "it is far too long"));
+            return Err(Error::unreadable(path, format!("it is longer than {LONGEST} bytes")));
         }
         let (mut begun, mut changes) = (None, Vec::new());
         let mut undone = Vec::new();

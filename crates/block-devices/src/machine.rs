@@ -45,7 +45,7 @@ pub(crate) fn bytes(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let read = File::open(path)?.take(LONGEST + 1).read_to_end(&mut bytes)?;
     if read as u64 > LONGEST {
-        return Err(io::Error::other("it is far too long"));
+        return Err(io::Error::other(format!("it is longer than {LONGEST} bytes")));
     }
     Ok(bytes)
 }

@@ -84,7 +84,7 @@ pub fn is_let_go(disk: &Disk, path: &Path) -> Result<(), Obstacle> {
             Err(match guard::holder(disk) {
                 Some(who) => Obstacle::Passing(format!("{}: {who}", path.display())),
                 None => Obstacle::Ending(format!(
-                    "{} is still in use: what was in memory is written to it",
+                    "{} is still in use: the kernel is writing cached data to it",
                     path.display()
                 )),
             })
@@ -115,7 +115,11 @@ fn signatures(path: &Path) -> Result<Vec<Signature>, String> {
         return Ok(Vec::new());
     }
     let listed: Listed = serde_json::from_str(&said).map_err(|error| {
-        format!("wipefs --no-act --json {}: not understood: {error}", path.display())
+        format!(
+            "cannot parse the output of `wipefs --no-act --json {}`: {error}; wipe the \
+             disk yourself",
+            path.display()
+        )
     })?;
     Ok(listed.signatures)
 }

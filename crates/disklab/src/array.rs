@@ -80,7 +80,7 @@ fn look(lab: &Lab) -> Result<Draft, Failure> {
     let listed =
         listed.map_err(|why| cannot!("cannot list disks: lsblk {why}; install util-linux"))?;
     let mut disks = lsblk::read(&listed)
-        .map_err(|error| cannot!("cannot read the output of lsblk --json: {error}"))?;
+        .map_err(|error| cannot!("cannot parse the output of `lsblk --json`: {error}"))?;
     let mut unasked = Vec::new();
     let mut groups: Vec<DiskGroup> = Vec::new();
     let mut add = |tool: &str, arguments: &[&str], parse: fn(&str) -> Vec<DiskGroup>| match ask(
@@ -115,7 +115,7 @@ fn ask(tool: &str, arguments: &[&str]) -> Result<String, String> {
         .stdin(std::process::Stdio::null())
         .output();
     let output = output.map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => "is not here".to_owned(),
+        std::io::ErrorKind::NotFound => "is not installed".to_owned(),
         _ => format!("cannot be run: {error}"),
     })?;
     if !output.status.success() {

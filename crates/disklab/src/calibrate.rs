@@ -154,8 +154,10 @@ fn measured(
     // written.
     if let Err(mistakes) = read_back("measured", &file) {
         return Err(cannot!(
-            "the measured numbers make no valid device:\n{mistakes}\nThe file \
-                            was:\n{file}"
+            "{}: the lab refuses the device that the measured numbers describe, and no file was \
+             written; measure again when nothing else uses the disk:\n{mistakes}\nThe refused \
+             file:\n{file}",
+            device.display()
         ));
     }
     present(output, &file, &json(&found), &found, screen)

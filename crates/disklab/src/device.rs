@@ -227,8 +227,9 @@ fn read(name: &str, file: &str, lab: &Lab) -> Result<Device, Failure> {
     let device = reader.read(|table| Device::read(name, table));
     device.map_err(|mistakes| {
         mistaken!(
-            "the numbers make no valid device:\n{mistakes}\nThe file \
-                                         was:\n{file}"
+            "the lab refuses the device that these options describe, and no file was written; \
+             change the options, or name another device with --like:\n{mistakes}\nThe refused \
+             file:\n{file}"
         )
     })
 }

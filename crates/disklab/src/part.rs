@@ -165,7 +165,10 @@ fn unknown(wanted: &str, trials: &[Trial], keys: &[Option<String>]) -> Failure {
             .to_owned()
     } else {
         let kernels = kernels.into_iter().join(", ");
-        format!("it may be one of kernel {kernels}, which is not here: `disklab kernel build`")
+        format!(
+            "the trial may be one of kernel {kernels}, which is not built; build it with \
+             `disklab kernel build`"
+        )
     };
     mistaken!("--trial: the suite has no trial `{}`; {hint}", wanted.escape_debug())
 }

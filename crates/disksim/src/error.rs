@@ -8,7 +8,8 @@ pub enum Error {
     Unreadable { file: String, reason: String },
 
     #[error(
-        "{file}: no disksim_disk in it, or in what it takes from other files: nothing to replay on"
+        "{file}: neither it nor a file that it includes has a block disksim_disk, which describes \
+        the drive"
     )]
     NoDisk { file: String },
 

@@ -56,12 +56,14 @@ fn parse_file(
 ) -> Result<Vec<ParamBlock>> {
     let unreadable = |reason: String| Error::unreadable(file, reason);
     let fewer = left.files.checked_sub(1);
-    left.files = fewer.ok_or_else(|| unreadable("too many files, one taking in another".into()))?;
+    left.files = fewer.ok_or_else(|| {
+        unreadable(format!("it is one included file too many: at most {MOST_FILES} are read"))
+    })?;
     let bytes = files(file).map_err(unreadable)?;
     let rest = left.bytes.checked_sub(bytes.len());
     left.bytes = rest.ok_or_else(|| {
         unreadable(format!(
-            "with all that it takes in longer than {MOST_BYTES} bytes, which no drive's files are"
+            "with it, the included files are longer than {MOST_BYTES} bytes together"
         ))
     })?;
     let text = String::from_utf8_lossy(&bytes);
@@ -155,8 +157,7 @@ impl<'a> Parser<'a, '_> {
                 }
                 _ => {
                     return self.wrong(format!(
-                        "`{words}`: what begins here is none of a block, source, instantiate, \
-                         topology"
+                        "`{words}`: expected a block, `source`, `instantiate` or `topology`"
                     ));
                 }
             }
@@ -294,7 +295,7 @@ mod tests {
         assert_eq!(said("disk D {\n A = 3\n"), "top:2: the block `disk` has no end");
         assert_eq!(said("source nothing"), "nothing: is not there");
         assert!(
-            said("source round").contains("too many files")
+            said("source round").contains("one included file too many")
                 || said("source round").contains("nested")
         );
         assert!(said(&"source long\n".repeat(3)).contains("longer than"));

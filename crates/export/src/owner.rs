@@ -23,7 +23,8 @@ pub fn claim(record: &Record, to: &Path, part: &Path) -> Result<(), ExportError>
     let mut owners: Owners = match disklab_files::read(&path, &disklab_files::SMALL) {
         Ok(text) => serde_json::from_slice(&text).map_err(|error| {
             ExportError::io("write", &path)(io::Error::other(format!(
-                "it should say which records the tables are of, and does not: {error}; remove it"
+                "the list of the tables' records in it cannot be parsed: {error}; name another \
+                 folder, or remove the file"
             )))
         })?,
         Err(error) if error.kind() == ErrorKind::NotFound => Owners::new(),

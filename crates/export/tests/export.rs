@@ -316,7 +316,7 @@ fn tables_of_another_record_of_the_same_name_stay() {
     assert_eq!(fs::read(&tables[0].path).expect("a table"), written);
     fs::write(out.join(".records.json"), "?").expect("room");
     let error = export(&first, &out, wanted).expect_err("no JSON").to_string();
-    assert!(error.contains(".records.json") && error.contains("remove it"), "{error}");
+    assert!(error.contains(".records.json") && error.contains("remove the file"), "{error}");
 }
 
 /// Returns the largest memory that this process has had, in KiB.

@@ -66,7 +66,7 @@ pub struct Library {
 /// Reason why the disks could not be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    #[error("{0}: {1}")]
+    #[error("cannot open or create {0}: {1}")]
     File(PathBuf, io::Error),
     #[error("{0}: cannot be parsed as a description of disks: {1}")]
     Description(PathBuf, serde_json::Error),
@@ -76,8 +76,7 @@ pub enum OpenError {
     #[error("{0} disks are too many: a guest can have at most {most}", most = MOST_DISKS)]
     TooMany(usize),
     #[error(
-        "{disk}: a size of {bytes} bytes is out of range; the size that a guest uses is a multiple \
-        of 4096 bytes, and not 0"
+        "{disk}: a size of {bytes} bytes is out of range (a multiple of 4096 bytes, more than 0)"
     )]
     Size { disk: String, bytes: u64 },
 }

@@ -25,13 +25,16 @@ pub struct Taken {
 /// A reason why a record was not added.
 #[derive(Debug, thiserror::Error)]
 pub enum NotTaken {
-    #[error("its settings differ from the record's:{}", listed(.0))]
+    #[error(
+        "its trials could not be compared with the record's, since these settings differ:{}",
+        listed(.0)
+    )]
     Differ(Vec<Mismatch>),
     #[error("{}/{file} was changed after its trial ended; run the trial again", raw.display())]
     Changed { raw: PathBuf, file: String },
     #[error(
-        "{trial} was recorded before with other bytes, which no order or machine explains: {file} \
-        (docs/DEBUGGING.md, Why two runs differ)"
+        "trial {trial} was recorded before, with other bytes in {file}, which neither the order of \
+        trials nor the machine explains; see docs/DEBUGGING.md, Why two runs differ"
     )]
     Conflict { trial: String, file: String },
     #[error(transparent)]

@@ -11,7 +11,7 @@ const RESULT: &str = "Throughput ";
 pub enum DbenchError {
     #[error("line {line}: expected {expected}")]
     Line { line: usize, expected: &'static str },
-    #[error("no `Throughput N MB/sec`: it did not end")]
+    #[error("no line `Throughput N MB/sec`: dbench did not finish")]
     NoResult,
 }
 

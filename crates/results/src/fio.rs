@@ -302,13 +302,13 @@ impl<'de, Key: FromStr> Visitor<'de> for PairsVisitor<Key> {
 pub enum FioError {
     #[error("fio's report is empty: fio did not start, or was killed before it finished")]
     Empty,
-    #[error("fio's report is {bytes} bytes; more than {LARGEST_REPORT} are not read")]
+    #[error("fio's report has {bytes} bytes; disklab reads {LARGEST_REPORT} at most")]
     TooLarge { bytes: usize },
     #[error("fio reported no result, only: {messages}")]
     NoJson { messages: String },
     #[error(
-        "fio's report, line {line}, column {column}: {message}; it is cut short, or of a fio not \
-         known here"
+        "fio's report, line {line}, column {column}: {message}; the report is cut short, or \
+         from an unknown version of fio"
     )]
     Json { line: usize, column: usize, message: String },
     #[error("fio's report names no job")]

@@ -7,7 +7,7 @@ use crate::measure::{BenchmarkRun, Measure, cell_of};
 const HEAD: &str = "FSUse%";
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("below `FSUse%  Count  Size  Files/sec` of line {line} is not an iteration")]
+#[error("line {line}: expected the numbers of an iteration below `FSUse%  Count  Size  Files/sec`")]
 pub struct FsMarkError {
     pub line: usize,
 }

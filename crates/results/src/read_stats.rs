@@ -67,7 +67,8 @@ pub(crate) fn kept(steps: &[Step], file: &str) -> BTreeMap<u64, [Option<String>;
 
 /// Returns the change of a device's line between two moments, or the problem with it.
 pub fn change(before: Option<&str>, after: Option<&str>) -> Result<ReadStatsChange, String> {
-    let (before, after) = before.zip(after).ok_or("they were kept only once")?;
+    let (before, after) =
+        before.zip(after).ok_or("they were read only once, before or after the trial")?;
     let (before, after) = (parse(before)?, parse(after)?);
     let more = |what: &str, before: u64, after: u64| {
         after
@@ -94,7 +95,7 @@ const FORM: &str =
 fn parse(line: &str) -> Result<ReadStats, String> {
     let mut words = line.split_whitespace();
     let (mut numbers, mut read, mut name) = ([0_i128; 9], 0, "");
-    for expected in FORM.split(' ') {
+    for (place, expected) in FORM.split(' ').enumerate() {
         let word = words.next();
         if expected == "N" {
             let number = word.and_then(|word| word.parse().ok());
@@ -103,11 +104,11 @@ fn parse(line: &str) -> Result<ReadStats, String> {
         } else if word == Some(expected) {
             name = expected;
         } else {
-            return Err(format!("`{expected}` is not where it should be in {line:?}"));
+            return Err(format!("expected `{expected}` as word {} of {line:?}", place + 1));
         }
     }
     if words.next().is_some() {
-        return Err(format!("more than was expected in {line:?}"));
+        return Err(format!("unknown words at the end of {line:?}"));
     }
     let beyond = |_| format!("a number beyond 64 bits in {line:?}");
     let [ios, wait, _, _, _, checkpoint_avg, age, count, ignored] = numbers;
@@ -156,13 +157,11 @@ mod tests {
     fn what_cannot_be_is_told() {
         let wrong = |after: &str| change(BEFORE, after).unwrap_err();
         assert_eq!(wrong(&AFTER.replace("ios 30", "ios 9")), "ios went from 10 back to 9");
-        assert!(
-            wrong(&AFTER.replace("age", "years")).starts_with("`age` is not where it should be")
-        );
+        assert!(wrong(&AFTER.replace("age", "years")).starts_with("expected `age` as word"));
         assert!(wrong(&AFTER.replace("9000", "many")).starts_with("no number for `wait`"));
         assert!(wrong(&AFTER.replace("ios 30", "ios -1")).starts_with("a number beyond 64 bits"));
-        assert!(wrong(&format!("{} more 1", AFTER.trim())).starts_with("more than was expected"));
-        assert!(wrong("").starts_with("`cumulative`"));
+        assert!(wrong(&format!("{} more 1", AFTER.trim())).starts_with("unknown words at the end"));
+        assert!(wrong("").starts_with("expected `cumulative`"));
     }
 
     #[test]
@@ -192,8 +191,10 @@ mod tests {
         let remarks = add(&Step::read_all(steps.concat().as_bytes()), &mut sample);
         assert_eq!(sample.devices[0].read_stats, None);
         assert_eq!(sample.devices[1].read_stats, Some(change(BEFORE, AFTER).unwrap()));
-        let once =
-            Remark::ReadStats { device_id: 1, problem: "they were kept only once".to_owned() };
+        let once = Remark::ReadStats {
+            device_id: 1,
+            problem: "they were read only once, before or after the trial".to_owned(),
+        };
         assert_eq!(remarks, [once]);
     }
 

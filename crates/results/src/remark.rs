@@ -171,7 +171,7 @@ pub enum Remark {
     #[error("btrfs's read_stats of device {device_id} are not used: {problem}")]
     ReadStats { device_id: u64, problem: String },
     /// The measurement timed out after this time. The result is known to be more than the limit.
-    #[error("{what}: not within {limit}")]
+    #[error("{what}: timed out after {limit}")]
     NotWithin { what: String, limit: Nanos },
     /// The requests on this machine's disks could not be traced as asked, so less is known about
     /// them.

@@ -178,7 +178,10 @@ fn processor_time() -> anyhow::Result<f64> {
     let after_name = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
     let fields: Vec<u64> =
         after_name.split_whitespace().skip(13).take(2).flat_map(str::parse).collect();
-    anyhow::ensure!(fields.len() == 2, "/proc/self/stat: {stat:?}");
+    anyhow::ensure!(
+        fields.len() == 2,
+        "/proc/self/stat: expected numbers as fields 16 and 17, found {stat:?}"
+    );
     Ok(fields.iter().sum::<u64>() as f64 / TICKS)
 }
 

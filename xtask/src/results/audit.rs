@@ -247,7 +247,8 @@ fn conclusions(rows: &[Audited]) -> anyhow::Result<Conclusions> {
 /// Returns the largest factor between the first author's two runs of one cell, with this
 /// background.
 fn apart(rows: &[Audited], background: &str) -> anyhow::Result<f64> {
-    let first = csv::parse(FIRST_RUN.as_bytes()).context("btrfs-read-policy-first-run.csv")?;
+    let first =
+        csv::parse(FIRST_RUN.as_bytes()).context("cannot parse btrfs-read-policy-first-run.csv")?;
     let mut most = 1.0_f64;
     for row in first {
         let first = Audited { table: "", row, doubts: Vec::new(), only_mean: false };

@@ -80,7 +80,10 @@ impl Instance {
         self.folder.write("trace_clock", CLOCK)?;
         let clock = self.folder.read("trace_clock")?;
         if !clock.contains("[mono]") {
-            return Err(io::Error::other(format!("the trace's clock stays {}", clock.trim())));
+            return Err(io::Error::other(format!(
+                "cannot set the trace's clock to {CLOCK}: it is still {}",
+                clock.trim()
+            )));
         }
         // If the buffer is full, the kernel drops and counts new events, and keeps the old ones
         // whole.
@@ -154,7 +157,8 @@ fn page(folder: &Folder) -> io::Result<usize> {
         return Ok(rustix::param::page_size());
     };
     let kib = kib.trim().parse::<usize>().ok().filter(|kib| (1..=1 << 10).contains(kib));
-    kib.map(|kib| kib << 10).ok_or_else(|| io::Error::other("buffer_subbuf_size_kb is not a size"))
+    kib.map(|kib| kib << 10)
+        .ok_or_else(|| io::Error::other("buffer_subbuf_size_kb: expected a number from 1 to 1024"))
 }
 
 /// Returns the numbers of all possible CPUs, including those that are offline.

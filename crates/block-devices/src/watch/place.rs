@@ -33,7 +33,11 @@ impl WatchedDisk {
     /// known of its activity.
     pub fn find(disk: &Disk) -> io::Result<Self> {
         let (major, minor) = disk.number;
-        let gone = || io::Error::other(format!("/sys/dev/block/{major}:{minor} is not there"));
+        let gone = || {
+            io::Error::other(format!(
+                "/sys/dev/block/{major}:{minor} does not exist; was the disk removed?"
+            ))
+        };
         let block = SysfsBlock::find(disk.number).ok_or_else(gone)?;
         let whole_name = file_name(&block.disk);
         // Drivers that handle bios without requests count by themselves.
@@ -43,7 +47,11 @@ impl WatchedDisk {
                 disk.name
             )));
         }
-        let no_number = || with_path(&block.disk.join("dev"))(io::Error::other("no device number"));
+        let no_number = || {
+            with_path(&block.disk.join("dev"))(io::Error::other(
+                "expected MAJOR:MINOR, the number of a device",
+            ))
+        };
         let whole = block.disk_word("dev").as_deref().and_then(sysfs::number);
         Ok(Self {
             name: disk.name.clone(),

@@ -58,21 +58,29 @@ impl MatrixLoad {
             "write" => (OpKind::Write, Pattern::Sequential),
             other => {
                 return Err(format!(
-                    "`{other}` is not run here: randread, randwrite, read and write are"
+                    "`{other}` cannot be run on a model; randread, randwrite, read and write can"
                 ));
             }
         };
         let block = point.block;
         if !block.is_multiple_of(Sectors::SIZE) || block == 0 || block > 32 << 20 {
-            return Err(format!("requests of {block} bytes are not made here"));
+            return Err(format!(
+                "requests of {block} bytes cannot be run: expected a multiple of 512 bytes, \
+                 at most 32 MiB"
+            ));
         }
         let span = point.span.unwrap_or(bytes.0);
         if span > bytes.0 {
             let (span, bytes) = (Bytes(span), bytes);
-            return Err(format!("it used {span}, and the device has {bytes}"));
+            return Err(format!(
+                "the measurement used {span}, and the device has {bytes}; name a larger device"
+            ));
         }
         if span < block {
-            return Err(format!("{} hold no request of {block} bytes", Bytes(span)));
+            return Err(format!(
+                "the measured range, {}, is shorter than one request of {block} bytes",
+                Bytes(span)
+            ));
         }
         let seconds = point.runtime.map_or(USUAL_SECONDS, |runtime| runtime.0.div_ceil(SECOND));
         let streams = if pattern == Pattern::Random { 1 } else { point.jobs.max(1) };
@@ -318,9 +326,10 @@ mod tests {
     fn loads_that_cannot_be_run_say_why() {
         let bytes = Bytes::gib(1);
         let wrong = |point: &MatrixPoint| MatrixLoad::new(point, bytes).unwrap_err();
-        assert!(wrong(&point("randrw", 1, 1)).starts_with("`randrw` is not run here"));
+        assert!(wrong(&point("randrw", 1, 1)).starts_with("`randrw` cannot be run on a model"));
         let large = MatrixPoint { span: Some(2 << 30), ..point("randread", 1, 1) };
-        assert_eq!(wrong(&large), "it used 2 GiB, and the device has 1 GiB");
+        let said = wrong(&large);
+        assert!(said.contains("used 2 GiB, and the device has 1 GiB"), "{said}");
         let odd = MatrixPoint { block: 1000, ..point("randread", 1, 1) };
         assert!(wrong(&odd).contains("1000 bytes"));
     }

@@ -58,7 +58,7 @@ pub(super) fn device(name: &str, table: &Table) -> Result<Device, String> {
     read_back(name, &table.to_string()).map_err(|mistakes| {
         let line = |mistake: &Diagnostic| format!("{}: {}", mistake.place.key, mistake.message);
         let lines: Vec<String> = mistakes.0.iter().map(line).collect();
-        format!("no device has the numbers that the results lead to:\n{}", lines.join("\n"))
+        format!("no device can have the numbers that fit these results:\n{}", lines.join("\n"))
     })
 }
 

@@ -93,7 +93,7 @@ impl Sets<'_> {
             let mut all = self.0.iter().enumerate().filter(|(_, set)| fits(set));
             return match (all.next(), all.next()) {
                 (Some((number, _)), None) => Ok(number),
-                _ => Err("of which set? Name it at its end".to_owned()),
+                _ => Err("name the set of files at the end of the step".to_owned()),
             };
         }
         let found = self.0.iter().position(|(known, _)| known == name);
@@ -150,7 +150,7 @@ fn check(steps: &[FileStep]) -> Result<(), (usize, String)> {
     for (number, FileStep { percent, does }) in steps.iter().enumerate() {
         let wrong = |why: &str| Err((number, why.to_owned()));
         if does.moves() && *percent < 100 {
-            return wrong("the steps after it count on it: it is always done");
+            return wrong("later steps need this one: leave out its percentage");
         }
         match does {
             FileAction::Open { .. } | FileAction::Create { .. } if open => {
@@ -313,10 +313,10 @@ mod tests {
         assert!(wrong(&["read whole"]).contains("0: `read whole`: no file is open"));
         assert!(wrong(&["open", "close", "fsync"]).starts_with("2: "));
         assert!(wrong(&["open", "open"]).contains("close the file before"));
-        assert!(wrong(&["50 %: open"]).contains("always done"));
+        assert!(wrong(&["50 %: open"]).contains("leave out its percentage"));
         assert!(wrong(&["0 %: open"]).contains("expected 1 to 100 %"));
         assert!(wrong(&["replace any articles"]).contains("in no folder"));
-        assert!(wrong(&["enter folder", "replace any"]).contains("of which set?"));
+        assert!(wrong(&["enter folder", "replace any"]).contains("name the set of files"));
         assert!(wrong(&["enter folder", "replace 3 to 1 articles"]).contains("two numbers"));
         assert!(wrong(&["delete articles"]).contains("`per_folder` files"));
         assert!(wrong(&["enter folder", "read all mail"]).contains("no `per_folder` files"));

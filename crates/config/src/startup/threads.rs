@@ -45,7 +45,7 @@ impl StartupThreads {
                     return Err(wrong(format!("more than {MOST_THREADS} threads are too many")));
                 }
                 (["thread", next], len) if next.parse() == Ok(len) => threads.push(Vec::new()),
-                (["thread", _], len) => return Err(wrong(format!("the next thread is {len}"))),
+                (["thread", _], len) => return Err(wrong(format!("expected `thread {len}`"))),
                 (words, len) => threads[len - 1].push(step(words, entries).map_err(wrong)?),
             }
         }
@@ -132,14 +132,16 @@ fn step(words: &[&str], entries: &[StartupEntry]) -> Result<StartupStep, String>
     let number = |word: &str| {
         word.parse::<u64>().map_err(|_| format!("`{}` is not a number", word.escape_debug()))
     };
-    let small =
-        |word: &str| u32::try_from(number(word)?).map_err(|_| format!("{word} is too many"));
+    let small = |word: &str| {
+        u32::try_from(number(word)?)
+            .map_err(|_| format!("{word} is out of range (0 to {})", u32::MAX))
+    };
     let (think, act, entry, rest) = match words {
         ["after", thread, uses] => {
             return Ok(StartupStep::After { thread: small(thread)?, uses: small(uses)? });
         }
         [think, act, entry, rest @ ..] => (think, *act, entry, rest),
-        _ => return Err("expected us, what is done, and the number of a file".to_owned()),
+        _ => return Err("expected MICROSECONDS ACTION FILE, such as `3 look 1`".to_owned()),
     };
     let think = Nanos(number(think)?.min(LONGEST.0 / 1000) * 1000);
     let entry = u32::try_from(number(entry)?).map_err(|_| {
@@ -153,9 +155,11 @@ fn step(words: &[&str], entries: &[StartupEntry]) -> Result<StartupStep, String>
             let (from, bytes) = (number(from)?, number(bytes)?);
             let is_within = from.checked_add(bytes).is_some_and(|end| end <= size.0);
             let range = (is_within && bytes > 0).then_some((from, bytes));
-            range.ok_or_else(|| format!("not within its {} bytes", size.0))
+            range.ok_or_else(|| format!("the bytes are out of range: the file has {}", size.0))
         }
-        (_, EntryKind::File(_)) => Err("expected the first byte and how many".to_owned()),
+        (_, EntryKind::File(_)) => {
+            Err("expected the first byte and the number of bytes after the file".to_owned())
+        }
         _ => Err(format!("{} is not a file", found.path)),
     };
     let act = match act {

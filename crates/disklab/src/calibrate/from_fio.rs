@@ -173,8 +173,12 @@ impl FromFioArgs {
         let taken = inherited_keys(&text, &lab.texts.devices);
         let taken = taken.unwrap_or(Ok(String::new())).map_err(Failure::mistaken)?;
         let whole = with_inherited(&text, &taken).and_then(|whole| whole.parse().ok());
-        let whole =
-            whole.ok_or_else(|| cannot!("the file of {like} cannot be read a second time"))?;
+        let whole = whole.ok_or_else(|| {
+            cannot!(
+                "the numbers of --sheet cannot be added to the file of {like}; name another \
+                 device with --like"
+            )
+        })?;
         Ok((whole, stated))
     }
 
@@ -327,8 +331,10 @@ pub fn fitted(
     let file = format!("{plain}{}{}", sources.ranges(), sources.host());
     if let Err(mistakes) = read_back(name, &file) {
         return Err(cannot!(
-            "the fitted numbers make no valid device:\n{mistakes}\nThe file \
-                            was:\n{file}"
+            "{}: the lab refuses the device that was fitted to these results, and no file was \
+             written; give the refused numbers with --sheet, or name another device with \
+             --like:\n{mistakes}\nThe refused file:\n{file}",
+            path.display()
         ));
     }
     Ok(FittedDevice { found, file, document })

@@ -58,6 +58,6 @@ pub fn boot(cache: Cache, installation: Installation) -> Result<String, Failure>
             let reason = outcome.reason.clone();
             Err(Failure::cannot(reason.unwrap_or_else(|| outcome.status.to_string())))
         }
-        _ => Err(cannot!("left no result")),
+        _ => Err(cannot!("the guest ended, and its trial was not recorded")),
     }
 }

@@ -32,7 +32,11 @@ impl StartedServer {
         let [program, arguments @ ..] = words.as_slice() else { return Ok(Self(None)) };
         let mut server = Command::new(program);
         server.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let server = server.spawn().map_err(|e| mistaken!("{program} cannot be run: {e}"))?;
+        let server = server.spawn().map_err(|e| {
+            mistaken!(
+                "--server: cannot start {program}: {e}; name an installed program, or its path"
+            )
+        })?;
         std::thread::sleep(SERVER);
         Ok(Self(Some(server)))
     }
@@ -50,8 +54,8 @@ impl Drop for StartedServer {
 
 /// Runs the program under strace, and returns strace's output.
 pub fn traced(args: &RecordStartupArgs, screen: &Screen) -> Result<Vec<u8>, Failure> {
-    let file =
-        tempfile::NamedTempFile::new().map_err(|e| cannot!("cannot make a temporary file: {e}"))?;
+    let file = tempfile::NamedTempFile::new()
+        .map_err(|e| cannot!("cannot make a temporary file for strace's output: {e}"))?;
     let mut strace = Command::new("strace");
     // The options ask for names of descriptors, for times, and for complete names.
     strace.args(["-f", "-q", "-I", "2", "-y", "-ttt", "-s", "4096", "-e", TRACED, "-o"]);
@@ -167,10 +171,16 @@ pub fn warm(args: &RecordStartupArgs) -> Result<Duration, Failure> {
     started.stdin(Stdio::null()).stdout(Stdio::null());
     let begun = Instant::now();
     let status = started.status();
-    let status = status.map_err(|e| cannot!("{program} cannot be run: {e}"))?;
+    let status = status.map_err(|e| {
+        cannot!("cannot run {program} again, without strace, to time its start: {e}")
+    })?;
     if status.success() {
         Ok(begun.elapsed())
     } else {
-        Err(mistaken!("{} failed when it was run again ({status})", args.command.join(" ")))
+        Err(mistaken!(
+            "{} succeeded under strace, and failed when it was run again to time its start \
+             ({status}); record a command that succeeds each time in an empty home folder",
+            args.command.join(" ")
+        ))
     }
 }

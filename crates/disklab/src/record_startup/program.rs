@@ -162,12 +162,17 @@ impl StartRecord {
             .find(|outcome| outcome.cell.value("array").is_none_or(|value| value == array));
         let reason = || outcome.and_then(|outcome| outcome.reason.clone()).unwrap_or_default();
         let outcome = outcome.filter(|outcome| outcome.status == Status::Ok).ok_or_else(|| {
-            cannot!("in the guest, with only the files that it used here, {}", reason())
+            cannot!(
+                "the program did not start in the guest, which has only the files that the \
+                 recorded start used: {}",
+                reason()
+            )
         })?;
         match outcome.measures.get(STARTUP).filter(|measure| !measure.censored) {
             Some(measure) => Ok((outcome, Nanos(measure.value as u64))),
             None => Err(cannot!(
-                "it was not ready within 60 s of virtual time in the guest, on {array}"
+                "the program was not ready within 60 s of virtual time in the guest, on array \
+                 {array}"
             )),
         }
     }

@@ -385,7 +385,7 @@ fn an_array_is_drafted_from_what_the_machine_has() {
     for said in [
         "# Drafted by `disklab array new --from-machine`: btrfs pool; disklab does not know \
          its profile",
-        "# not asked: mdadm is not here\n# not asked: zpool is not here\n",
+        "# not asked: mdadm is not installed\n# not asked: zpool is not installed\n",
         "join = \"btrfs-raid1\"\ndevices = [\n    \"nas-12tb\", # /dev/sdc: ST12000VN0008",
     ] {
         assert!(drafted.out.contains(said), "{}", drafted.out);
@@ -406,7 +406,7 @@ fn an_array_is_drafted_from_what_the_machine_has() {
     );
     assert_eq!(none.status, Some(5));
     assert!(
-        none.err.contains("cannot list disks: lsblk is not here; install util-linux"),
+        none.err.contains("cannot list disks: lsblk is not installed; install util-linux"),
         "{}",
         none.err
     );

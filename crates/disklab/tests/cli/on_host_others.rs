@@ -328,7 +328,7 @@ fn users_that_may_have_no_namespaces_are_told_before_anything_is_begun() {
     let said = String::from_utf8_lossy(&ended.stderr).into_owned();
     assert_eq!(ended.status.code(), Some(5), "{said}");
     assert!(
-        said.contains("does not let users have namespaces") && said.contains("sysctl -w"),
+        said.contains("does not let users create namespaces") && said.contains("sysctl -w"),
         "{said}"
     );
     assert!(!here.join("a").exists() && journals(here) == 0);

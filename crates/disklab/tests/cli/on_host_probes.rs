@@ -141,7 +141,7 @@ fn as_user(here: &Path, home: &Path, arguments: &[&str]) -> Option<Done> {
     let mut command = on_host(here, arguments);
     let done =
         done(command.env("DISKLAB_HOME", home).uid(65534).gid(65534).output().expect("it starts"));
-    if done.err.contains("namespaces of their own") {
+    if done.err.contains("does not let users create namespaces") {
         skipped_without_root(format!("as a user: {}", done.err));
         return None;
     }

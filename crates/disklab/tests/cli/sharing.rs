@@ -62,10 +62,9 @@ fn trials_are_asked_for_by_name_where_there_is_no_kernel() {
             .contains("did you mean `constant-raid1+smoke-randread+pid+s1`?")
     );
     let key = wrong("0123456789abcdef");
-    assert!(
-        key.contains("it may be one of kernel newest, which is not here: `disklab kernel build`"),
-        "{key}"
-    );
+    let missing = "the trial may be one of kernel newest, which is not built; build it with \
+        `disklab kernel build`";
+    assert!(key.contains(missing), "{key}");
     let shard = |shard: &str| run(here.path(), &["plan", "smoke", "--shard", shard]);
     assert_eq!(shard("0/2").status, Some(2));
     assert!(refused(shard("5/5")).contains("the suite has only 4 trials"));

@@ -161,7 +161,7 @@ fn a_table_names_its_devices() {
             "--device: F has two devices",
         ),
         ("F,,randread,4k,1,1,9,,,,,a\n", &["--device", "constant-50us@x"], 2, "unknown array `x`"),
-        ("F,,randrw,4k,1,1,9,,,,,a\n", &["--device", "constant-50us"], 2, "`randrw` is not run"),
+        ("F,,randrw,4k,1,1,9,,,,,a\n", &["--device", "constant-50us"], 2, "`randrw` cannot be run"),
     ] {
         write(here, "m.csv", &format!("{head}{text}"));
         let said = run(here, &[&["validate", "m.csv"][..], arguments].concat());

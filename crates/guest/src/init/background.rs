@@ -109,7 +109,7 @@ fn begin(number: usize, process: &RepeatedProgram, place: &IoContext) -> Result<
     let again = Arc::clone(&repeat);
     let thread = std::thread::Builder::new()
         .spawn(move || again.run(first))
-        .map_err(|e| format!("{STEP}: a thread for {:?}: {e}", repeat.process.command))?;
+        .map_err(|e| format!("{STEP}: starting a thread for {:?}: {e}", repeat.process.command))?;
     Ok(Started { repeat, begun: Instant::now(), thread })
 }
 

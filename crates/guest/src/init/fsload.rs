@@ -79,7 +79,7 @@ pub fn start(
     let (stop, place) = (Arc::new(AtomicBool::new(false)), place.clone());
     let (told, environment) = (Arc::clone(&stop), Arc::clone(environment));
     let work = move || {
-        place.enter().map_err(|e| format!("{BESIDE}: its I/O priority: {e}"))?;
+        place.enter().map_err(|e| format!("{BESIDE}: setting its I/O priority: {e}"))?;
         disklab_fsload::run(&LoadRun {
             load: &load,
             root: Path::new(FSLOAD),

@@ -119,7 +119,7 @@ pub fn find(path: &str) -> Result<PathBuf, Failure> {
     match found.len() {
         1 => Ok(found.remove(0)),
         0 => Err(format!("{path}: this kernel has no such file")),
-        n => Err(format!("{path}: {n} files fit")),
+        n => Err(format!("{path}: {n} files match, expected one")),
     }
 }
 
@@ -204,6 +204,6 @@ mod tests {
             fs::create_dir(folder.path().join(name)).unwrap();
             fs::write(folder.path().join(name).join("policy"), "").unwrap();
         }
-        assert!(apply(&setting(path, "pid", true)).unwrap_err().contains("2 files fit"));
+        assert!(apply(&setting(path, "pid", true)).unwrap_err().contains("2 files match"));
     }
 }

@@ -98,7 +98,8 @@ fn make_folders() -> Result<(), Failure> {
         if place.is_dir() {
             mounted("tmpfs", &place.to_string_lossy(), "")?;
         } else if place.exists() {
-            mount_bind("/dev/null", place).map_err(|e| format!("{}: {e}", place.display()))?;
+            mount_bind("/dev/null", place)
+                .map_err(|e| format!("mounting /dev/null over {}: {e}", place.display()))?;
         }
     }
     for folder in [TRIAL, POOL, REPLICA] {

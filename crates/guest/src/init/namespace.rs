@@ -29,11 +29,11 @@ pub fn own_namespaces() -> Result<(), Failure> {
     // SAFETY: this process has one thread, and no file descriptors are taken apart.
     unsafe { unshare_unsafe(own) }.map_err(|e| {
         let whose = if user {
-            "this machine does not let users have namespaces of their own"
+            "this machine does not let users create namespaces"
         } else {
-            "not as root of this machine"
+            "a container may forbid it even to root"
         };
-        format!("namespaces for the trial: {e}; {whose}")
+        format!("creating namespaces for the trial: {e}; {whose}")
     })?;
     if user {
         put("/proc/self/setgroups", "deny")?;
@@ -45,7 +45,7 @@ pub fn own_namespaces() -> Result<(), Failure> {
 
 pub fn end_with_parent() -> Result<(), Failure> {
     set_parent_process_death_signal(Some(Signal::KILL))
-        .map_err(|e| format!("to end with its starter: {e}"))
+        .map_err(|e| format!("asking the kernel to end this process with its parent: {e}"))
 }
 
 /// Makes the machine's files read-only, and mounts the places that plans know over them.
@@ -89,7 +89,7 @@ pub fn surround(machine: &RealMachine) -> Result<(), Failure> {
 /// otherwise the filesystem would stay in use until the trial ends.
 pub fn keep_mounts() -> Result<(), Failure> {
     mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)
-        .map_err(|e| format!("keeping mounts to itself: {e}"))
+        .map_err(|e| format!("making / a slave mount, so that new mounts stay in the trial: {e}"))
 }
 
 /// Mounts the filesystems below a program's root: devices that belong to nobody, and the readable
@@ -103,7 +103,7 @@ pub fn surround_program(root: &Path) -> Result<(), Failure> {
         bound(&Path::new("/dev").join(name), &to)?;
     }
     for name in ["dev/pts", "dev/shm"] {
-        fs::create_dir(root.join(name)).map_err(|e| format!("{}: {e}", at(name)))?;
+        fs::create_dir(root.join(name)).map_err(|e| format!("creating {}: {e}", at(name)))?;
     }
     let ptmx = root.join("dev/ptmx");
     symlink("pts/ptmx", &ptmx).map_err(on(&ptmx))?;
@@ -170,7 +170,7 @@ pub fn read_only(path: &str, yes: bool) -> Result<(), Failure> {
         if yes { (MOUNT_ATTR_RDONLY, 0, AT_RECURSIVE) } else { (0, MOUNT_ATTR_RDONLY, 0) };
     let attributes = mount_attr { attr_set: set, attr_clr: clear, propagation: 0, userns_fd: 0 };
     let (attributes, size) = (&raw const attributes, size_of::<mount_attr>());
-    let name = CString::new(path).map_err(|e| format!("{path}: {e}"))?;
+    let name = CString::new(path).map_err(|e| format!("{path:?}: {e}"))?;
     // SAFETY: the path ends with a zero byte, and the attributes are there for the length that the
     // call has.
     let result = unsafe {

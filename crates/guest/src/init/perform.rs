@@ -78,6 +78,6 @@ impl Session {
     pub fn write_log(&self, folder: &Path) -> Result<(), Failure> {
         created(folder, names::ACTIONS)?
             .write_all(self.log.as_bytes())
-            .map_err(|e| format!("{}: {e}", names::ACTIONS))
+            .map_err(|e| format!("writing {}: {e}", names::ACTIONS))
     }
 }

@@ -308,8 +308,9 @@ impl Hub {
                 Ok(News::Said(_)) => {}
                 Ok(News::Mounted(mounted)) => return mounted.map(|()| Over::Done),
                 Ok(News::Ended(Who::Measured, status)) => {
-                    let status = status
-                        .map_err(|e| format!("{STEP} {}: waiting for its end: {e}", phase.name))?;
+                    let status = status.map_err(|e| {
+                        format!("{STEP} {}: waiting for its program: {e}", phase.name)
+                    })?;
                     return Ok(Over::Ended(status));
                 }
                 Ok(News::Ended(Who::Reader, status)) => {
@@ -367,7 +368,7 @@ fn look_at(file: &ZeroFile) -> Result<(), Failure> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             Err(format!("`{name}` does not exist: an earlier phase has removed it"))
         }
-        Err(error) => Err(format!("`{name}`: {error}")),
+        Err(error) => Err(format!("reading the size of `{name}`: {error}")),
     }
 }
 
@@ -384,6 +385,6 @@ fn both_ends(pipe: &str) -> Result<File, Failure> {
 }
 
 fn text(report: &str) -> Result<String, Failure> {
-    let bytes = fs::read(report).map_err(|e| format!("fio wrote no report {report}: {e}"))?;
+    let bytes = fs::read(report).map_err(|e| format!("reading fio's report, {report}: {e}"))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

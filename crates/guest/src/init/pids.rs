@@ -27,5 +27,5 @@ impl Perform for Pids {
 /// Uses a process id up, and returns it.
 fn consume_pid() -> Result<i32, Failure> {
     let thread = std::thread::spawn(|| rustix::thread::gettid().as_raw_nonzero().get());
-    thread.join().map_err(|_| "a thread that does nothing failed".to_owned())
+    thread.join().map_err(|_| "using up a process id: its thread failed".to_owned())
 }

@@ -49,7 +49,7 @@ impl CgroupStep {
             Self::ShareIo => put(control(), "+io"),
             Self::Make { folder, weight } => {
                 fs::create_dir(folder)
-                    .map_err(|e| format!("the cgroup {}: {e}", folder.display()))?;
+                    .map_err(|e| format!("creating the cgroup {}: {e}", folder.display()))?;
                 put(folder.join(WEIGHT), &weight.to_string())
             }
         }

@@ -142,10 +142,10 @@ fn surrounded(limit: Duration, environment: &Arc<dyn Environment>) -> Result<boo
 fn go(way: &StartupWay, output: [File; 2], tell: &Sender<News>) -> Result<(), String> {
     // SAFETY: this thread alone gets a root of its own; no descriptors are unshared.
     unsafe { rustix::thread::unshare_unsafe(UnshareFlags::FS) }
-        .map_err(|e| format!("a root of its own: {e}"))?;
+        .map_err(|e| format!("giving the program its own root: {e}"))?;
     chroot(ROOT)
         .and_then(|()| rustix::process::chdir("/"))
-        .map_err(|e| format!("{ROOT} as the root: {e}"))?;
+        .map_err(|e| format!("changing the root to {ROOT}: {e}"))?;
     match way {
         StartupWay::Replay { entries, threads } => replay::all(entries, threads),
         StartupWay::Program { command, environment, .. } => {

@@ -11,7 +11,7 @@ pub fn spawn<T: Send + 'static>(
     step: &str,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<JoinHandle<T>, Failure> {
-    Builder::new().spawn(work).map_err(|e| format!("{step}: a thread: {e}"))
+    Builder::new().spawn(work).map_err(|e| format!("{step}: starting a thread: {e}"))
 }
 
 /// Locks a mutex. A thread that panicked while it held the mutex has failed by itself.

@@ -47,8 +47,8 @@ impl Scatter {
             file.set_len(trees.file_size.0).map_err(failed)?;
             files.push((path, file));
         }
-        let pieces =
-            u32::try_from(trees.fragments()).map_err(|e| format!("too many fragments: {e}"))?;
+        let pieces = u32::try_from(trees.fragments())
+            .map_err(|e| format!("too many fragments ({}): {e}", trees.fragments()))?;
         Ok(Self {
             files,
             order: shuffled(pieces),
@@ -85,7 +85,7 @@ impl Scatter {
         for (path, file) in &self.files {
             file.sync_all().map_err(|e| format!("syncing {}: {e}", path.display()))?;
             let found = self::extents(file)
-                .map_err(|e| format!("the extents of {}: {e}", path.display()))?;
+                .map_err(|e| format!("counting the extents of {}: {e}", path.display()))?;
             if found * 100 < self.in_each * LEAST_PERCENT {
                 return Err(format!(
                     "{} is not fragmented: it was written in {} pieces and has {found} extents",

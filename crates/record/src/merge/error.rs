@@ -12,7 +12,7 @@ use crate::mismatch::Mismatch;
 /// A reason why records cannot be merged.
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError {
-    #[error("there is no record to merge")]
+    #[error("no record to merge; name the folders of two records or more")]
     Nothing,
     #[error(
         "{} has imported results, which belong to no suite; import all files into one record",
@@ -33,14 +33,15 @@ pub enum MergeError {
     )]
     Differ { first: PathBuf, second: PathBuf, differences: Vec<Mismatch> },
     #[error(
-        "the same trials with other bytes, which no order or machine explains (docs: \
-        docs/DEBUGGING.md, Why two runs differ); nothing was written:{}",
+        "the records have the same trials with different bytes, which neither the order of trials \
+        nor the machine explains; nothing was written; see docs/DEBUGGING.md, Why two runs \
+        differ:{}",
         listed(.0)
     )]
     Conflicts(Vec<Conflict>),
     #[error(
-        "{}/{file} was changed or removed after it was recorded, and no other of the records has \
-        it; nothing was written",
+        "{}/{file} was changed or removed after it was recorded, and no other record has it; \
+        nothing was written; restore the file from a copy, or leave this record out",
         raw.display()
     )]
     Changed { raw: PathBuf, file: String },

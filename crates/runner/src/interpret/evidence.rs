@@ -130,8 +130,9 @@ fn did_all(folder: &Path, who: Who) -> Result<(), String> {
     match last_step(folder)? {
         Some(Step::Finished) => Ok(()),
         _ => Err(format!(
-            "the {} ended before its plan was done; its console may say why",
-            who.name()
+            "the {} ended before its plan was done; its console, {}, may say why",
+            who.name(),
+            names::CONSOLE
         )),
     }
 }
@@ -227,7 +228,7 @@ pub(crate) const UNREAD: &str = "cannot read back ";
 fn unread(name: &str) -> impl FnOnce(io::Error) -> String {
     move |error| match error.raw_os_error() {
         Some(_) => format!("{UNREAD}{name}: {error}"),
-        None => format!("{name}: {error}"),
+        None => format!("{name} was not read: {error}"),
     }
 }
 

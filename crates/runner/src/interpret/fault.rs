@@ -173,7 +173,9 @@ mod tests {
         let (folder, end) = (tempfile::tempdir().unwrap(), exited(0));
         std::fs::write(folder.path().join(names::HEARTBEAT), [1; 64]).unwrap();
         let unread = Some("cannot read back guest.jsonl: Input/output error (os error 5)");
-        let refused = Some("guest.jsonl: it is a folder, and a file of a trial is a regular file");
+        let refused = Some(
+            "guest.jsonl was not read: it is a folder, and a file of a trial is a regular file",
+        );
         assert_eq!(of_guest(folder.path(), &end, unread), Fault::Machine);
         assert_eq!(of_guest(folder.path(), &end, refused), Fault::Trial);
         assert_eq!(of_first(&end, unread), Fault::Machine);

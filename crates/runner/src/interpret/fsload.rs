@@ -11,8 +11,10 @@ use disklab_results::measure::{Measure, Measures};
 use std::path::Path;
 
 fn report(folder: &Path) -> Result<LoadReport, String> {
-    let text = raw_file(folder, names::FSLOAD, || "fsload wrote no report".to_owned())?;
-    serde_json::from_slice(&text).map_err(|e| format!("{}: {e}", names::FSLOAD))
+    let text =
+        raw_file(folder, names::FSLOAD, || format!("fsload wrote no report ({})", names::FSLOAD))?;
+    serde_json::from_slice(&text)
+        .map_err(|e| format!("cannot parse fsload's report, {}: {e}", names::FSLOAD))
 }
 
 /// Returns operations per second, of all and of each kind, their latencies, and loops per second of

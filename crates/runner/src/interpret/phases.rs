@@ -34,7 +34,11 @@ pub fn measures(
         let phase = phases.all.iter().find(|phase| phase.name == went.phase);
         let account = accounts.iter().find(|account| account.phase == went.phase);
         let (Some(phase), Some(account)) = (phase, account) else {
-            return Err(format!("the guest reports a phase `{}` without its numbers", went.phase));
+            return Err(format!(
+                "the guest reports the end of phase `{}`, and {} lacks its numbers",
+                went.phase,
+                names::PHASES
+            ));
         };
         let (found, few) = of_phase(phase, went, account, closing)?;
         measures.extend(found.into_iter().map(|(name, measure)| (phase.metric(&name), measure)));
@@ -48,16 +52,24 @@ pub fn measures(
         }
     }
     if measures.is_empty() {
-        return Err("the guest reports nothing about its phases".to_owned());
+        return Err("the guest reports the end of no phase".to_owned());
     }
     Ok((measures, remarks))
 }
 
 fn accounts(folder: &Path) -> Result<Vec<PhaseAccount>, String> {
-    let text = raw_file(folder, names::PHASES, || "the phases left no output".to_owned())?;
-    let text = String::from_utf8(text).map_err(|e| format!("{}: {e}", names::PHASES))?;
-    let read = |line| serde_json::from_str(line).map_err(|e| format!("{}: {e}", names::PHASES));
-    text.lines().map(read).collect()
+    let text = raw_file(folder, names::PHASES, || {
+        format!("the trial wrote no {}, which has the numbers of its phases", names::PHASES)
+    })?;
+    let text =
+        String::from_utf8(text).map_err(|e| format!("{}: it is not text: {e}", names::PHASES))?;
+    let read = |(index, line)| {
+        serde_json::from_str(line).map_err(|e| {
+            let file = names::PHASES;
+            format!("{file}, line {}: not the numbers of a phase: {e}", index + 1)
+        })
+    };
+    text.lines().enumerate().map(read).collect()
 }
 
 /// A percentile of very few requests.

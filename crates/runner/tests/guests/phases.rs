@@ -238,7 +238,7 @@ fn a_phase_that_times_out() {
     assert!(time.censored && (2e9..2.1e9).contains(&time.value), "{time:?}");
     assert!(!outcome.measures.contains_key("next time"), "{:?}", outcome.measures);
     let said = outcome.remarks.iter().map(ToString::to_string).collect::<Vec<_>>();
-    assert_eq!(said, ["long time: not within 2 s"]);
+    assert_eq!(said, ["long time: timed out after 2 s"]);
 }
 
 fn a_phase_that_fails() {

@@ -228,7 +228,7 @@ fn a_start_that_times_out_is_a_result() {
     assert!(found.censored && (found.value - 5e6).abs() < 1.0, "{found:?}");
     assert_eq!(
         outcome.remarks.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        ["start-up: not within 5 ms"]
+        ["start-up: timed out after 5 ms"]
     );
 }
 

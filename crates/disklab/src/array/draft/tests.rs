@@ -43,11 +43,11 @@ fn disks_are_those_that_could_be_measured() {
 fn btrfs_is_drafted_in_the_order_of_its_devices() {
     let groups = groups::btrfs(BTRFS);
     assert_eq!(groups.len(), 2);
-    let (array, file) = drafted(LSBLK, &groups, &["zpool is not here"]);
+    let (array, file) = drafted(LSBLK, &groups, &["zpool is not installed"]);
     assert_eq!(array.devices, ["nas-12tb", "nas-4tb", "nas-4tb"]);
     assert_eq!(array.layout.to_string(), "btrfs-raid1");
     assert!(file.contains("btrfs pool; disklab does not know its profile"), "{file}");
-    assert!(file.contains("# not asked: zpool is not here"), "{file}");
+    assert!(file.contains("# not asked: zpool is not installed"), "{file}");
     assert!(file.contains("\"nas-12tb\", # /dev/sdc: ST12000VN0008, 10.9 TiB, turns"), "{file}");
 }
 

@@ -59,7 +59,7 @@ impl Environment for Real {
     fn requests(&self) -> Result<u64, Failure> {
         let state = self.state();
         let watch = state.watch.as_ref().ok_or("disklab no longer watches the disks")?;
-        watch.finished().map_err(|e| format!("how much the disks have done: {e}"))
+        watch.finished().map_err(|e| format!("reading the counters of the disks: {e}"))
     }
 
     /// Each disk is still the one at its path while it is held, since its device number is unique.

@@ -129,7 +129,8 @@ fn close(
         trace_sha256,
         power_cuts: Vec::new(),
     };
-    record
-        .write(folder, None)
-        .map_err(|error| format!("{}: {error}", folder.join(names::CLOSING).display()))
+    record.write(folder, None).map_err(|error| {
+        let path = folder.join(names::CLOSING);
+        format!("cannot write the disks' closing record, {}: {error}", path.display())
+    })
 }

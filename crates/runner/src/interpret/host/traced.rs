@@ -43,18 +43,19 @@ pub fn read(
 ) -> Result<Traced, String> {
     let open = |cpu: &u32| {
         let path = folder.join(file_name(*cpu));
-        let file = disklab_files::open(&path, &TRACE.inside(0))
-            .map_err(|error| format!("{}: {error}", path.display()))?;
+        let file = disklab_files::open(&path, &TRACE.inside(0)).map_err(|error| {
+            format!("cannot open the kernel's events, {}: {error}", path.display())
+        })?;
         Ok(Pages::new(layout, BufReader::with_capacity(BUFFER, file)))
     };
     let cpus = cpus.iter().map(open).collect::<Result<Vec<_>, String>>()?;
     let path = folder.join(names::REQUESTS);
-    let at = |error: io::Error| format!("{}: {error}", path.display());
+    let at = |error: io::Error| format!("cannot write the trace {}: {error}", path.display());
     let mut counting =
         Counting::new(watched, TraceFile::create(&path, watched.disks.len()).map_err(at)?);
     let mut marks = marks.iter().filter(|mark| mark.mark != Mark::Begun).peekable();
     for event in Merge::new(cpus) {
-        let event = event.map_err(|error| error.to_string())?;
+        let event = event.map_err(|error| format!("cannot read the kernel's events: {error}"))?;
         while let Some(mark) = marks.next_if(|mark| mark.at_ns < event.at) {
             counting.mark(mark);
         }
