@@ -159,7 +159,7 @@ fn a_budget_ends_a_run_with_what_is_open() {
     let mut resume = disklab(here.path());
     resume.env("DISKLAB_STATE", here.path().join("state")).args(["run", "--resume", "a"]);
     resume.args(["--allow", &allow, "--budget", "1 ns"]);
-    let further = done(resume.output().expect("it starts"));
+    let further = crate::done(resume.output().expect("it starts"));
     assert_eq!(further.status, Some(4), "{}{}", further.out, further.err);
     let now = self::outcomes(&here.path().join("a")).len();
     assert!(now > ran && now <= ran + 2, "{ran} trials, then {now}");
