@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * Written from the names of the C files beside it (disklab: cargo test -p disklab-read-policies);
- * do not edit.
+ * disklab's `cargo test -p disklab-read-policies` writes this file from the names of the C files
+ * beside it: do not edit it.
  */
 extern const struct read_policy read_policy_latency;
 extern const struct read_policy read_policy_latency_rr;
@@ -10,7 +10,7 @@ extern const struct read_policy read_policy_queue;
 extern const struct read_policy read_policy_streams;
 extern const struct read_policy read_policy_zfs_mirror;
 
-/* Every policy of the folder. */
+/* The policies of this folder. */
 static const struct read_policy *const read_policies[] = {
 	&read_policy_latency,
 	&read_policy_latency_rr,

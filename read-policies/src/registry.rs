@@ -59,11 +59,11 @@ pub fn header(policies: &[String]) -> String {
         "\
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * Written from the names of the C files beside it (disklab: cargo test -p disklab-read-policies);
- * do not edit.
+ * disklab's `cargo test -p disklab-read-policies` writes this file from the names of the C files
+ * beside it: do not edit it.
  */
 {}
-/* Every policy of the folder. */
+/* The policies of this folder. */
 static const struct read_policy *const read_policies[] = {{
 {}}};
 ",

@@ -88,7 +88,7 @@ fn a_report_of_fios_that_cannot_be_read_and_one_that_is_gone() {
     let page = html(record.path());
     let said = latency(&page);
     assert!(
-        said.contains("pid, seed 1: cannot read ") && said.contains("it is cut short"),
+        said.contains("pid, seed 1: cannot read ") && said.contains("the report is cut short"),
         "{said}"
     );
     assert!(said.contains("pid, seed 2: cannot read ") && said.contains("No such file"), "{said}");
