@@ -52,13 +52,16 @@ const CHUNK_NODE_EVERY: u64 = 80 << 10;
 
 /// Returns why the model cannot run a trial, or `None` if it can.
 pub fn obstacle(trial: &Trial) -> Option<String> {
-    let what = refusal(trial)?;
-    Some(format!("the model has no {what}: leave out --on model"))
+    if let Some(what) = unsupported(trial) {
+        return Some(format!("the fast model cannot run {what}; leave --on model out"));
+    }
+    mapping(trial).is_none().then(|| "the files do not fit on the disks".to_owned())
 }
 
-fn refusal(trial: &Trial) -> Option<String> {
+/// Names the part of a trial that the model does not support.
+fn unsupported(trial: &Trial) -> Option<String> {
     if !trial.array.layout.has_read_policy() {
-        return Some(format!("array of layout {}, only btrfs's mirrors", trial.array.layout));
+        return Some(format!("an array of layout {} (only btrfs's mirrors)", trial.array.layout));
     }
     if trial.array.cache.is_some() {
         return Some("bcache".to_owned());
@@ -67,26 +70,24 @@ fn refusal(trial: &Trial) -> Option<String> {
         return Some("power cuts".to_owned());
     }
     if let Some(background) = &trial.background {
-        return Some(format!("backgrounds such as {}", background.name));
+        return Some(format!("background workloads such as {}", background.name));
     }
     match &trial.workload.kind {
-        WorkloadKind::Startup(_) => return Some("start-up of programs".to_owned()),
+        WorkloadKind::Startup(_) => return Some("workloads that start programs".to_owned()),
         WorkloadKind::Phases(_) => return Some("workloads of several phases".to_owned()),
-        WorkloadKind::FileLoad(_) => return Some("loads of many files".to_owned()),
-        WorkloadKind::Player { .. } => return Some("players of films".to_owned()),
+        WorkloadKind::FileLoad(_) => return Some("workloads on many files".to_owned()),
+        WorkloadKind::Player { .. } => return Some("film players".to_owned()),
         WorkloadKind::Fio(load) if !load.sections.is_empty() => {
             return Some("fio's own job files".to_owned());
         }
         WorkloadKind::Fio(load) if !load.only_reads() => {
-            return Some(
-                "writes, which btrfs puts elsewhere each time and sends when it likes".to_owned(),
-            );
+            return Some("writes, because btrfs chooses their place and their time".to_owned());
         }
         WorkloadKind::Fio(load) if !load.is_direct() => {
-            return Some("page cache and read-ahead: only reads with direct = true".to_owned());
+            return Some("reads through the page cache (only reads with direct = true)".to_owned());
         }
         WorkloadKind::Fio(load) if load.jobs.iter().any(|job| !job.bs.0.is_multiple_of(4096)) => {
-            return Some("reads of less than a block of 4 KiB".to_owned());
+            return Some("reads whose size is not a multiple of 4 KiB".to_owned());
         }
         WorkloadKind::Fio(_) => {}
     }
@@ -94,16 +95,19 @@ fn refusal(trial: &Trial) -> Option<String> {
     if !matches!(scheduler, Scheduler::None | Scheduler::MqDeadline)
         || !trial.scheduler.tunables.is_empty()
     {
-        return Some(format!("scheduler {}, only none and mq-deadline", trial.scheduler));
+        return Some(format!(
+            "scheduler {} (only none and mq-deadline, without tunables)",
+            trial.scheduler
+        ));
     }
     if chooser(trial).is_none() {
         let name =
             trial.policy.as_ref().map_or_else(String::new, disklab_config::PolicyChoice::setting);
         return Some(format!(
-            "read policy {name}: it has those of read-policies/ that this program was built with"
+            "read policy {name} (only those of read-policies/ that this program was built with)"
         ));
     }
-    mapping(trial).is_none().then(|| "room for the files on these disks".to_owned())
+    None
 }
 
 /// The code that chooses mirrors.

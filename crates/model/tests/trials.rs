@@ -143,7 +143,7 @@ fn what_the_model_lacks_is_refused_with_a_reason() {
         let reason = disklab_model::obstacle(&trials[0]).unwrap_or_default();
         assert!(reason.contains(word), "{suite}: {reason:?}");
     };
-    refused("read-policy", &[("background", "defrag")], "backgrounds such as defrag");
+    refused("read-policy", &[("background", "defrag")], "background workloads such as defrag");
     refused("read-policy-mixed", &[("background", "none")], "writes");
     refused("read-policy-bcache", &[], "bcache");
     refused("bfq-startup", &[("background", "none")], "only btrfs's mirrors");

@@ -312,7 +312,7 @@ fn mistakes_are_told_with_their_places() {
         ("disks = []", "needs at least one element"),
         ("disks = { linear = [2, 4] }", "steps: is missing"),
         ("disks = { linear = [2, 4], steps = 1 }", "1 is out of range (2 to 1000)"),
-        ("disks = { linear = [2, 4], steps = 9 }", "9 are too many: 2 comes twice"),
+        ("disks = { linear = [2, 4], steps = 9 }", "9 steps are too many: two of them round to 2"),
         ("disks = { linear = [4, 2], steps = 3 }", "2 is not above the other end, 4"),
         ("disks = { log = [0, 2], steps = 3 }", "a `log` range cannot begin at 0"),
         (

@@ -25,7 +25,7 @@ fn the_model_makes_an_ordinary_record_that_is_marked() {
     let shown = run(here.path(), &["show", "m"]);
     assert_eq!(shown.status, Some(0), "{}", shown.err);
     // Cells with a defragmentation beside them are left out.
-    let reason = "the model has no backgrounds such as defrag";
+    let reason = "the fast model cannot run background workloads such as defrag";
     assert!(shown.out.replace("\n    ", " ").contains(reason), "{}", shown.out);
     assert!(shown.out.contains("for searches, not for verdicts"), "{}", shown.out);
     let audit = run(here.path(), &["audit", "m"]);

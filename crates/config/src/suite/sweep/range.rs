@@ -94,7 +94,8 @@ impl Range {
         let values: Vec<Number> = (0..steps).map(value).collect();
         let twice = values.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0]);
         if let Some(twice) = twice {
-            table.wrong("steps", format!("{steps} are too many: {twice} comes twice"));
+            let message = format!("{steps} steps are too many: two of them round to {twice}");
+            table.wrong("steps", message);
             return None;
         }
         Some(values.iter().map(Number::to_string).collect())
