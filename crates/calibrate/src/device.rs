@@ -101,7 +101,7 @@ const READS: usize = 60;
 /// Determines from its latencies whether a disk rotates, and how fast; `None` if it does not. The
 /// kernel's facts have no influence.
 fn rotation(bench: &mut TestBench<'_>) -> Result<Option<Rotation>> {
-    bench.step("does it turn?");
+    bench.step("check for rotation");
     let probes = bench.blocks(READS, Probe::read);
     let usual = median(&latencies(&bench.serve(1, &probes)?));
     if usual < ARM {
@@ -111,8 +111,8 @@ fn rotation(bench: &mut TestBench<'_>) -> Result<Option<Rotation>> {
     let found = rotation::measure(bench)?;
     if found.is_none() && usual >= ONLY_ARMS {
         return Err(Error::Unclear(format!(
-            "random reads take {} in the median, as only an arm does, but no rotation shows in \
-             them; is something else using the disk?",
+            "the median random read takes {}, as on a hard disk, but the reads show no rotation; \
+             is another program using the disk?",
             time(usual)
         )));
     }
@@ -142,7 +142,7 @@ fn noise(before: &[f64], after: &[f64]) -> Vec<String> {
     )];
     if moved > QUIET {
         said.push(
-            "that is much: something else used the disk, and the numbers below are to be doubted"
+            "another program probably used the disk: do not trust the numbers below; measure again"
                 .to_owned(),
         );
     }

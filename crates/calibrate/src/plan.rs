@@ -35,7 +35,7 @@ impl Hints {
                 Some("it is a file: whether a flush reaches the disk is its filesystem's choice")
             }
             Self { write_cache: Some(false), .. } => {
-                Some("the kernel knows of no write cache there and passes no flush on")
+                Some("the kernel reports no write cache and sends no flushes to the disk")
             }
             _ => None,
         }

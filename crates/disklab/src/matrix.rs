@@ -1,6 +1,7 @@
 //! Reads published matrices of drives from files, and finds the devices that model the drives.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use disklab_calibrate::matrix::run::HostedDevice;
@@ -114,8 +115,15 @@ fn points_of(path: &Path, must: bool) -> Result<Option<Vec<MatrixPoint>>, String
     if !must && !is_csv && extension.as_deref() != Some("json") {
         return Ok(None);
     }
-    let bytes = disklab_files::read(path, &disklab_files::MEASURED)
-        .map_err(|error| format!("{shown}: cannot be read: {error}"))?;
+    let bytes = disklab_files::read(path, &disklab_files::MEASURED).map_err(|error| match error
+        .kind()
+    {
+        ErrorKind::NotFound => format!(
+            "{shown}: cannot be read: {error}; name a fio report, a folder of reports, or a \
+                 .csv table"
+        ),
+        _ => format!("{shown}: cannot be read: {error}"),
+    })?;
     let head = &bytes[..bytes.len().min(HEAD)];
     let points = if fio_json::is_report(head) {
         matrix::from_json(&bytes, &shown.to_string())

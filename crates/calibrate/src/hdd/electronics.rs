@@ -63,9 +63,9 @@ impl HddWork<'_, '_> {
 
     fn segments(&mut self, segments: BorderSeen) {
         let how = "a place is read again after so many others";
-        let none = not_visible("no place is remembered; a device has one at least");
+        let none = not_visible("no read was a cache hit; a device file needs at least one segment");
         let mark = border_mark(segments, how, none, |last| {
-            format!("at least {last} places are remembered: no more were tried")
+            format!("the cache kept at least {last} places; more were not tried")
         });
         let count = self.hdd.cache_segments;
         self.sheet.number("cache_segments", count, mark.assuming(self.assumed));
@@ -75,18 +75,18 @@ impl HddWork<'_, '_> {
         let mark = match (segments, segment) {
             (Ok(Border::Within(segments)), Ok(Border::Within(segment))) => {
                 let error = segments.error() + segment.error();
-                measured(error, "places that are remembered, and how much of each")
+                measured(error, "the number of places that the cache keeps, and the size of each")
             }
             (_, Ok(Border::Beyond(last))) => not_visible(format!(
-                "at least {} of a long read are remembered: no more was tried",
+                "the cache kept at least {} of a long read; longer reads were not tried",
                 size(last * 512)
             )),
             (_, Ok(Border::Nowhere)) => {
-                not_visible("the beginning of a long read is not remembered")
+                not_visible("the beginning of a long read was not a cache hit")
             }
             (_, Err(why)) | (Err(why), _) => not_visible(why),
             (Ok(_), Ok(Border::Within(_))) => {
-                not_visible("how much of each place is remembered was seen, but not of how many")
+                not_visible("the size of a segment was measured, but not the number of segments")
             }
         };
         self.sheet.quantity("cache", size(self.hdd.cache.0), mark.assuming(self.assumed));
@@ -109,7 +109,8 @@ impl HddWork<'_, '_> {
                 observed(format!("{how} {} %", percent(choice.beside)))
             }
             Ok(None) => not_visible(
-                "with no choice the model comes within 10 % of what was measured at each depth",
+                "no values of the queue bring the model within 10 % of the measured rate at each \
+                 depth",
             ),
             Err(why) => not_visible(why),
         };
@@ -141,7 +142,7 @@ impl HddWork<'_, '_> {
             return Ok(());
         }
         let Some(buffer) = writes::buffer(self.bench, self.turn)? else {
-            self.without_buffer("256 MiB of writes found no end of it");
+            self.without_buffer("256 MiB of writes did not fill the buffer");
             return Ok(());
         };
         let found = buffer.round() * 512;
@@ -151,14 +152,14 @@ impl HddWork<'_, '_> {
             measured(buffer.error(), "random writes until one has to wait")
         } else {
             let found = size(found);
-            not_visible(format!("{found} came out, more than the whole cache"))
+            not_visible(format!("measured {found}, which is more than the cache"))
         };
         self.sheet.quantity("write_buffer", size(held), mark);
         self.remarks.push(if let Some(why) = hints.flush_is_dropped() {
-            format!("what a flush takes was not measured: {why}")
+            format!("the time of a flush was not measured: {why}")
         } else {
             let flush = time(writes::flush(self.bench)?);
-            format!("a flush takes {flush} for each write far from others")
+            format!("a flush takes {flush} for each distant write in the buffer")
         });
         let window = self.bench.if_time("choice among buffered writes", |bench| {
             queue::writes(bench, &self.hdd, self.bytes)
@@ -203,7 +204,9 @@ fn window_mark(
             *number = commands;
             observed(format!("{how}, to {} %", percent(beside)))
         }
-        Ok(None) => not_visible("with no window the model comes within 10 % of what was measured"),
+        Ok(None) => {
+            not_visible("no write window brings the model within 10 % of the measured time")
+        }
         Err(why) => not_visible(why),
     }
 }

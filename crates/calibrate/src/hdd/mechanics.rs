@@ -56,7 +56,7 @@ impl HddWork<'_, '_> {
                 let how = "reading again what was just read, 4 KiB to 256 KiB";
                 (overhead, link, measured(beside, how))
             } else {
-                self.assumed = Some("a command takes what stands there, which was not seen");
+                self.assumed = Some("the default command overhead is right (it was not measured)");
                 let (overhead, link) = (self.hdd.command_overhead.0, self.hdd.link.0);
                 let why = "what was just read came from the medium again";
                 (overhead as f64, link as f64, not_visible(why))
@@ -77,7 +77,7 @@ impl HddWork<'_, '_> {
         if outer < 1e6 || inner < 1e6 || outer > 1e9 {
             return Err(Error::Unclear(format!(
                 "reading in sequence went at {} at the beginning and {} at the end, which no hard \
-                 disk does; is something else using it?",
+                 disk does; is another program using it?",
                 rate(outer),
                 rate(inner)
             )));
@@ -130,8 +130,8 @@ impl HddWork<'_, '_> {
         };
         let seeks = seek::measure(self.bench, &known)?;
         let Some(fit) = seek::fit(&self.hdd, self.bytes, &seeks.moves) else {
-            let why = "seeks could not be told from waits for the platters; is something else \
-                       using the disk?";
+            let why = "seek times could not be separated from rotational waits; is another \
+                       program using the disk?";
             return Err(Error::Unclear(why.to_owned()));
         };
         let millis = Nanos::from_millis;
@@ -151,7 +151,9 @@ impl HddWork<'_, '_> {
                 measured(fit.beside, how.clone()).assuming(self.assumed)
             } else {
                 let found = time(found.0 as f64);
-                not_visible(format!("{found} came out, which no device has"))
+                not_visible(format!(
+                    "measured {found}, outside the range that a device file permits"
+                ))
             };
             self.sheet.quantity(key, time(value.0 as f64), mark);
         }
@@ -171,7 +173,7 @@ impl HddWork<'_, '_> {
         } else if tracks.seen.is_none() {
             not_visible("where tracks end is not seen")
         } else {
-            not_visible("reads on one track after another were in the cache, or late, too often")
+            not_visible("too many reads of neighbouring tracks were cache hits or late")
         };
         let switch = self.hdd.head_switch.0 as f64;
         self.sheet.quantity("head_switch", time(switch), seen);

@@ -93,7 +93,7 @@ impl SsdWork<'_, '_> {
             measured(error, "how far writes run ahead of the dies")
         } else {
             let found = size(found);
-            not_visible(format!("{found} came out, which no device has"))
+            not_visible(format!("measured {found}, outside the range that a device file permits"))
         };
         self.sheet.quantity("write_buffer", size(held), mark);
         held
@@ -119,9 +119,9 @@ impl SsdWork<'_, '_> {
         // Half of the wait is over by then, or none of it; three quarters is between the two.
         let interrupted = found.later > 0.75 * found.programs;
         let why = if stripe > LARGEST {
-            Some("a page of each die is more than one write, so that never all are programming")
+            Some("one write cannot fill a page of each die, so the dies never program all at once")
         } else if takes < LEAST {
-            Some("a read behind writes waits for none")
+            Some("reads do not wait for writes")
         } else {
             interrupted.then_some("a read that finds a die programming interrupts it")
         };
@@ -165,7 +165,7 @@ impl SsdWork<'_, '_> {
         if left < 1.2 * once {
             let minutes = (3.0 * once / 60e9).ceil();
             self.remarks.push(format!(
-                "garbage collection was not looked for: all of the disk is written for that, and \
+                "garbage collection was not measured: all of the disk is written for that, and \
                  then at random, at {} (--time {minutes}min, or a partition)",
                 rate(sustained.rate)
             ));

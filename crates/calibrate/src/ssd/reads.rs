@@ -31,7 +31,7 @@ impl SsdWork<'_, '_> {
         let why = if let Some(why) = self.hints.flush_is_dropped() {
             Some(why)
         } else if empty < ROUND_TRIP {
-            Some("a flush ends too soon to have been at the disk")
+            Some("an empty flush ends before the disk could answer")
         } else if self.besides() > COMMAND * read {
             Some("a flush with nothing to flush takes as long as a read")
         } else {
@@ -78,7 +78,7 @@ impl SsdWork<'_, '_> {
                 observed(how).assuming(self.sizes.page.is_none().then_some(assumed))
             }
             Ok(DieCount::Found(dies)) => not_visible(format!(
-                "{dies} dies in all, which no equal number on each channel makes"
+                "{dies} dies, which cannot be split evenly over at most {MOST} channels"
             )),
             Ok(DieCount::AtLeast(tried)) => not_visible(format!(
                 "at least {tried} dies in all: reads further apart were not tried"
@@ -128,7 +128,9 @@ impl SsdWork<'_, '_> {
         let mark = if link_seen {
             measured(link_error, "many reads of 128 KiB against many of 4 KiB")
         } else {
-            not_visible("many reads of 128 KiB take what no link does more than many of 4 KiB")
+            not_visible(
+                "the extra time of reads of 128 KiB over reads of 4 KiB is implausible for a link",
+            )
         };
         self.sheet.quantity("link", rate(self.link), mark);
         // If the dies limit small reads, the command's share comes out too large. Random places

@@ -187,7 +187,7 @@ fn a_flush_that_is_dropped_measures_nothing() {
     let dropped = [
         (
             Hints { write_cache: Some(false), ..Hints::default() },
-            "the kernel knows of no write cache",
+            "the kernel reports no write cache",
         ),
         (Hints { file: true, ..Hints::default() }, "it is a file"),
     ];

@@ -48,7 +48,7 @@ fn a_file_is_measured_and_left_alone() {
     };
     // The test measures the machine's own disk, and other programs use that disk too. In that case,
     // calibrate says so and writes no file.
-    let busy = |done: &Done| done.err.contains("is something else using");
+    let busy = |done: &Done| done.err.contains("is another program using");
     let mut done = measure();
     for _ in 0..5 {
         if !busy(&done) {
