@@ -93,8 +93,8 @@ fn answer(rows: &[Audited], conclusions: &Conclusions) -> String {
     format!(
         "{doubtful} of {} published rows contradict themselves. In the sound rows, `{FAVOURITE}` \
          is clearly ahead of `{BASELINE}` in {ahead} of {}, and clearly behind in {behind}. \
-         *Clearly* means by more than two published runs of one cell differ; in the other cells \
-         one run does not decide.",
+         *Clearly* means by a larger factor than any between two published runs of one cell. In \
+         the other cells, one run does not decide.",
         rows.len(),
         count(*cells, "cell")
     )
