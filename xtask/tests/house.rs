@@ -188,8 +188,7 @@ fn openings<'t>(path: &str, text: &'t str) -> Vec<(usize, &'t str)> {
         Some("rs") => &["///", "//!"],
         Some("py") => &["\"\"\""],
         Some("js") => &["//", "/** ", "* "],
-        // A changed comment in a kernel's configuration would rebuild the kernel.
-        Some("sh" | "yml") | None if !path.starts_with("guest-kernel/") => &["# "],
+        Some("sh" | "yml") | None => &["# "],
         _ => &[],
     };
     let lines = || text.lines().map(str::trim_start);

@@ -115,14 +115,12 @@ fn points_of(path: &Path, must: bool) -> Result<Option<Vec<MatrixPoint>>, String
     if !must && !is_csv && extension.as_deref() != Some("json") {
         return Ok(None);
     }
-    let bytes = disklab_files::read(path, &disklab_files::MEASURED).map_err(|error| match error
-        .kind()
-    {
-        ErrorKind::NotFound => format!(
-            "{shown}: cannot be read: {error}; name a fio report, a folder of reports, or a \
-                 .csv table"
-        ),
-        _ => format!("{shown}: cannot be read: {error}"),
+    let bytes = disklab_files::read(path, &disklab_files::MEASURED).map_err(|error| {
+        let help = match error.kind() {
+            ErrorKind::NotFound => "; name a fio report, a folder of reports, or a .csv table",
+            _ => "",
+        };
+        format!("{shown}: cannot be read: {error}{help}")
     })?;
     let head = &bytes[..bytes.len().min(HEAD)];
     let points = if fio_json::is_report(head) {

@@ -126,14 +126,14 @@ fn row(kind: &Kind, head: &[&str], line: &str) -> anyhow::Result<Row> {
         let found = text(name).map(str::to_owned);
         found.with_context(|| format!("the column `{name}` is missing"))
     };
-    let number =
-        |name: &str| match text(name) {
-            None => anyhow::bail!("the column `{name}` is missing"),
-            Some("") => Ok(None),
-            Some(text) => Ok(Some(text.parse::<f64>().with_context(|| {
-                format!("the column `{name}`: expected a number, found `{text}`")
-            })?)),
-        };
+    let number = |name: &str| match text(name) {
+        None => anyhow::bail!("the column `{name}` is missing"),
+        Some("") => Ok(None),
+        Some(text) => {
+            let wrong = || format!("the column `{name}`: expected a number, found `{text}`");
+            Ok(Some(text.parse::<f64>().with_context(wrong)?))
+        }
+    };
     let values = kind.columns.iter().map(|column| number(column.csv));
     let values = values.collect::<anyhow::Result<Vec<Option<f64>>>>()?;
     let all = |is: Is| kind.columns.iter().zip(&values).filter(move |(column, _)| column.is == is);

@@ -328,8 +328,8 @@ mod tests {
         let wrong = |point: &MatrixPoint| MatrixLoad::new(point, bytes).unwrap_err();
         assert!(wrong(&point("randrw", 1, 1)).starts_with("`randrw` cannot be run on a model"));
         let large = MatrixPoint { span: Some(2 << 30), ..point("randread", 1, 1) };
-        let said = wrong(&large);
-        assert!(said.contains("used 2 GiB, and the device has 1 GiB"), "{said}");
+        let why = "the measurement used 2 GiB, and the device has 1 GiB; name a larger device";
+        assert_eq!(wrong(&large), why);
         let odd = MatrixPoint { block: 1000, ..point("randread", 1, 1) };
         assert!(wrong(&odd).contains("1000 bytes"));
     }

@@ -126,6 +126,7 @@ pub fn run(
     let first = trials.iter().map(|trial| trial.seed_index).min();
     let of_first: Vec<Trial> =
         trials.iter().filter(|trial| Some(trial.seed_index) == first).cloned().collect();
+    let before = writer.remaining().len();
     run.run_trials(&of_first, writer, events)?;
     let possible = possible(&Record::open(writer.folder())?)?;
     // Before the first analysis, every verdict is undecided.
@@ -139,7 +140,12 @@ pub fn run(
                 }
         };
         let now: Vec<Trial> = trials.iter().filter(is_needed).cloned().collect();
-        run.run_trials(&now, writer, events)?;
+        // Each call begins its first trial even after the deadline, which only the first trial of
+        // the whole run may.
+        let has_begun = writer.remaining().len() < before;
+        if !(has_begun && run.is_past_deadline()) {
+            run.run_trials(&now, writer, events)?;
+        }
         if run.stop().load(std::sync::atomic::Ordering::Relaxed) {
             return Ok(Vec::new());
         }

@@ -43,6 +43,7 @@ fn the_nearest_name_is_suggested() {
             "did you mean `hdd-raid1+randread-4k-qd1+pid+s1`?",
         ),
         (&["show", "./far/away"], "./far/away: there is no such folder; name a record"),
+        (&["validate", "far.csv"], "name a fio report, a folder of reports, or a .csv table"),
         (&["show", "records/quick-2/"], "did you mean `quick-1`?"),
         (&["run", "--resume", "quick-9"], "did you mean `quick-1`?"),
         (&["lst"], "list"),

@@ -24,12 +24,18 @@ pub trait Executor {
     /// Returns the flag that ends the run, set by a signal handler for example.
     fn stop(&self) -> &'static AtomicBool;
 
-    /// Returns the time after which no trial begins but the first, so that a budget that the
-    /// preparations spend still gets the run further.
+    /// Returns the time after which no trial begins.
     fn deadline(&self) -> Option<Instant>;
 
     fn is_past_deadline(&self) -> bool {
         self.deadline().is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// Returns true if the trial at `index` of those to run must not begin. The first one always
+    /// begins: preparations may take longer than the budget, and a run that is resumed with the
+    /// same budget would never get further.
+    fn is_over(&self, index: usize) -> bool {
+        index > 0 && self.is_past_deadline()
     }
 
     /// Returns the number of trials at a time.

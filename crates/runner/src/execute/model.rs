@@ -52,7 +52,7 @@ impl Executor for Model {
             let trial = possible[index];
             if self.stop.load(Ordering::Relaxed) {
                 tally.ended(&note(writer, interrupted(trial))?);
-            } else if index == 0 || !self.is_past_deadline() {
+            } else if !self.is_over(index) {
                 events(Event::Began { trial });
                 let raw = writer.begin(&trial.id)?;
                 let outcome = self.one(trial, raw.path())?;

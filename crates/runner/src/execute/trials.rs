@@ -64,13 +64,13 @@ impl Executor for Run {
         let same = same(&trials, writer);
         share(self.jobs, same.len(), &|i| {
             let mut first: Option<Outcome> = None;
-            for &at in &same[i] {
+            for (n, &at) in same[i].iter().enumerate() {
                 let outcome = match &first {
                     Some(first) => {
                         let cell = Cell(trials[at].cell.clone());
                         writer.finish_as(&trials[at].id, cell, first)?
                     }
-                    None if i > 0 && self.is_past_deadline() => return Ok(()),
+                    None if self.is_over(i + n) => return Ok(()),
                     None => {
                         let disks = keys[at].as_ref().map(|key| &disks[key]);
                         self.one(trials[at], disks, writer, events)?

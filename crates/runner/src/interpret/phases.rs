@@ -52,7 +52,7 @@ pub fn measures(
         }
     }
     if measures.is_empty() {
-        return Err("the guest reports the end of no phase".to_owned());
+        return Err("the guest reports no phase that ended".to_owned());
     }
     Ok((measures, remarks))
 }

@@ -38,7 +38,7 @@ impl Executor for Host {
         // Choices that this machine's kernel lacks, with the reasons.
         let mut lacking = BTreeMap::new();
         for (index, trial) in order::in_blocks(possible, self.order).into_iter().enumerate() {
-            if index > 0 && self.is_past_deadline() {
+            if self.is_over(index) {
                 break;
             }
             let missing = plan::choices(trial)
