@@ -35,7 +35,7 @@ static s32 age(s32 age, bool chosen, const u64 *values)
 const struct read_policy read_policy_latency = {
 	.name = "latency",
 	.summary =
-		"the mirror whose recent reads were fastest; a new chance for those passed over",
+		"the mirror whose recent reads were fastest; mirrors passed over get a new chance",
 	.parameters = {
 		[BURST] = READ_BURST_PARAMETER,
 	},

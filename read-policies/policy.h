@@ -26,7 +26,7 @@
 #define READ_PARAMETERS_MAX	4
 
 /*
- * One device that holds the data. Positions are in bytes from the start of the device. The fields
+ * A device that holds the data. Positions are in bytes from the start of the device. The fields
  * for requests sent and requests completed cover this filesystem's reads and writes of data and
  * metadata. They leave out superblocks, discards, RAID5 and RAID6. The requests in flight are all
  * requests that the block layer counts for the device, including those of other users.

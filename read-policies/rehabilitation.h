@@ -27,7 +27,7 @@ static inline s32 read_age_with_burst(s32 age, bool chosen, u64 burst)
 /* The parameter that sets `burst`. */
 #define READ_BURST_PARAMETER {							\
 	.key = "burst", .kind = READ_NUMBER, .least = 1, .most = READ_WINDOW, .value = 1,	\
-	.summary = "reads in the window after a checkpoint; unknown of the original: 1 or 100",	\
+	.summary = "reads in the window after a checkpoint; unknown whether the original has 1 or 100",	\
 }
 
 #endif

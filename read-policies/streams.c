@@ -70,12 +70,12 @@ const struct read_policy read_policy_streams = {
 		[PIECE] = {
 			.key = "piece", .kind = READ_BYTES,
 			.least = 1, .most = 1 << 30, .value = 8 << 20,
-			.summary = "read by a stream from a disk that turns before it may change",
+			.summary = "bytes that a stream reads from a rotating disk before it may change mirrors",
 		},
 		[MARGIN] = {
 			.key = "margin", .kind = READ_NUMBER,
 			.least = 100, .most = 1000, .value = 200,
-			.summary = "per cent of the fastest mirror's mean up to which one is as fast",
+			.summary = "a mirror is fast if its mean is at most this per cent of the fastest one's",
 		},
 	},
 	.choose = choose,

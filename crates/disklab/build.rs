@@ -13,7 +13,8 @@ fn main() {
     }
 }
 
-/// Returns the commit of these sources. None if they are a copy without a git tree of their own.
+/// Returns the commit of these sources. Returns None if they are a copy without a git tree of their
+/// own.
 fn commit() -> Option<String> {
     let home = Path::new("../..").canonicalize().ok()?;
     if Path::new(&git(&["rev-parse", "--show-toplevel"])?).canonicalize().ok()? != home {

@@ -290,7 +290,7 @@ fn imports(sources: &Path) -> Imports {
 }
 
 /// Returns the module that defines a path as seen from `here`, following at most `steps` imports.
-/// None for a path of another crate.
+/// Returns None for a path of another crate.
 fn home(imports: &Imports, here: &[String], path: &[String], steps: usize) -> Option<Vec<String>> {
     let mut at = here.to_vec();
     let mut rest = path;

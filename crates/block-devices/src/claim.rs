@@ -113,8 +113,8 @@ fn lock_in(folder: &Path, number: &str) -> io::Result<File> {
     Ok(file)
 }
 
-/// Returns the user whose process listens at a name. None if that is unknown, for example because
-/// the queue of connections is full.
+/// Returns the user whose process listens at a name. Returns None if that is unknown, for example
+/// because the queue of connections is full.
 fn holder(name: &str) -> Option<u32> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).ok()?;

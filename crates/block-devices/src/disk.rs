@@ -101,7 +101,7 @@ pub(crate) fn open_alone(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
-/// Returns the major and minor number of a block device; None for any other file.
+/// Returns the major and minor number of a block device, or None for any other file.
 pub(crate) fn block_number(metadata: &Metadata) -> Option<(u32, u32)> {
     let number = (major(metadata.rdev()), minor(metadata.rdev()));
     metadata.file_type().is_block_device().then_some(number)

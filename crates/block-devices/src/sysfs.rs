@@ -38,12 +38,14 @@ impl SysfsBlock {
         file_name(&self.folder)
     }
 
-    /// Returns the contents of a file in the whole disk's folder; None if it is missing or empty.
+    /// Returns the contents of a file in the whole disk's folder, or None if it is missing or
+    /// empty.
     pub fn disk_word(&self, file: &str) -> Option<String> {
         word(&self.disk, file)
     }
 
-    /// Returns the contents of a file in the device's own folder; None if it is missing or empty.
+    /// Returns the contents of a file in the device's own folder, or None if it is missing or
+    /// empty.
     pub fn word(&self, file: &str) -> Option<String> {
         word(&self.folder, file)
     }
@@ -63,7 +65,7 @@ pub(crate) fn file_name(folder: &Path) -> String {
     folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Returns the contents of a file in a folder; None if it is missing or empty.
+/// Returns the contents of a file in a folder, or None if it is missing or empty.
 pub(crate) fn word(folder: &Path, file: &str) -> Option<String> {
     let text = machine::text(&folder.join(file)).ok()?;
     Some(text.trim().to_owned()).filter(|word| !word.is_empty())

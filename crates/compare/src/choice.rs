@@ -8,8 +8,8 @@ use crate::matching::MatchedTrials;
 use crate::served::trace;
 
 /// Returns the reason why the two sides of a comparison are necessarily the same: in each trial of
-/// both, the compared policy or scheduler had no choice, or chose the same. None if that is not
-/// known for every trial.
+/// both, the compared policy or scheduler had no choice, or chose the same. Returns None if that is
+/// not known for every trial.
 pub fn nothing_to_choose(matched: &MatchedTrials) -> Option<String> {
     had_no_choice(matched).or_else(|| chose_the_same(matched))
 }

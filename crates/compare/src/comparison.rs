@@ -42,7 +42,7 @@ pub struct Comparison {
     pub treatment_median: Option<f64>,
     pub baseline_median: Option<f64>,
     /// The baseline's number by the estimator of the change, and the number that the change makes
-    /// of it. 0 if all trials of that side are 0.
+    /// of it. It is 0 if all trials of that side are 0.
     pub treatment_estimate: Option<f64>,
     pub baseline_estimate: Option<f64>,
     /// The two values that a side takes by seed, if it takes one of two.

@@ -31,8 +31,8 @@ pub struct VerdictOnDrive {
     pub change: Option<RelativeChange>,
 }
 
-/// Returns each comparison over its drives, in the order of the comparisons. Empty for a record of
-/// one drive.
+/// Returns each comparison over its drives, in the order of the comparisons. The list is empty for
+/// a record of one drive.
 pub fn over_drives(comparisons: &[Comparison]) -> Vec<OverDrives> {
     let mut all: IndexMap<(Cell, &str, &str, &str), Vec<VerdictOnDrive>> = IndexMap::new();
     for own in comparisons.iter().filter(|own| !is_at_end(&own.cell)) {

@@ -213,7 +213,7 @@ pub fn uncombined<'t>(axis: &'t str, value: &'t str) -> impl Iterator<Item = (&'
     axis.split(COMBINED).zip(value.split(COMBINED))
 }
 
-/// Indexes records that are compared. The axes `ignored` are not part of the cells. Of imported
+/// Indexes records that are compared. The axes `ignored` are not part of the cells. In imported
 /// results, axes with one value everywhere and axes that only repeat another are left out too. In a
 /// single record the axes of a combination are one axis, unless the axis to compare is `wanted`.
 pub fn index_records<'a>(

@@ -99,7 +99,7 @@ fn series<'a>(in_time: &[&'a Outcome], metric: &Metric) -> Vec<Beside<'a>> {
 }
 
 /// Describes the machine of a record, and the course of the run on it, as sentences without their
-/// full stops. Empty for modelled disks.
+/// full stops. The list is empty for modelled disks.
 pub fn sentences(record: &Record, metrics: &[Metric], rule: DecisionRule) -> Vec<String> {
     if record.manifest().on_host.is_none() {
         return Vec::new();

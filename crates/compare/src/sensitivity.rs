@@ -99,7 +99,7 @@ pub fn sensitivities(comparisons: &[Comparison]) -> Vec<Sensitivity> {
 }
 
 /// Returns sentences, without their full stops, about the sensitivities: the number of verdicts
-/// that hold, and each that changes. Empty for a record without `--sensitivity`.
+/// that hold, and each that changes. The result is empty for a record without `--sensitivity`.
 pub fn sentences(comparisons: &[Comparison]) -> Vec<String> {
     let all = sensitivities(comparisons);
     let ends = || all.iter().flat_map(|own| &own.ends);

@@ -18,14 +18,14 @@ pub struct SequentialDesign {
 /// An analysis of the first seeds of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SeedAnalysis {
-    /// Last seed in the analysis; None for all seeds of the record.
+    /// Last seed in the analysis, or None for all seeds of the record.
     pub upto: Option<u32>,
     /// The analysis's part of alpha.
     pub share: f64,
 }
 
 impl SequentialDesign {
-    /// Returns the analyses of a record; None if its number of seeds was fixed from the start.
+    /// Returns the analyses of a record, or None if its number of seeds was fixed from the start.
     pub fn recorded(manifest: &Manifest) -> Option<Self> {
         let extended_after: Vec<u32> =
             manifest.extended.iter().map(|extension| extension.after).collect();

@@ -12,8 +12,9 @@ use crate::matching::MatchedTrials;
 const LEAST: f64 = 0.05;
 
 /// Counts the seeds whose reads other disks served, or disks in another order, on both sides of a
-/// comparison, and describes the first one. None if there are none, if it is not known, or if the
-/// sides differ in more than kernel or record: another policy is expected to choose other disks.
+/// comparison, and describes the first one. Returns None if there are none, if it is not known, or
+/// if the sides differ in more than kernel or record: another policy is expected to choose other
+/// disks.
 pub fn served_otherwise(matched: &MatchedTrials) -> Option<String> {
     let pairs = || matched.treatments.iter().zip(&matched.baselines);
     let is_kernel = |axis: &str| axis == Axis::Kernel.as_str();

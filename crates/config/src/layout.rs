@@ -336,8 +336,8 @@ impl FromStr for Layout {
         let found = names.iter().find(|(name, _)| name == text).map(|(_, layout)| *layout);
         if text.contains("raid5") || text.contains("raid6") {
             return Err(format!(
-                "`{text}`: disklab joins no disks by RAID 5 or 6; raid1, raid1c3 (of btrfs) and \
-                 raid10 keep what is on a disk that dies"
+                "`{text}`: disklab does not support RAID 5 and 6; raid1, btrfs's raid1c3 and \
+                 raid10 also keep all data if a disk dies"
             ));
         }
         found.ok_or_else(|| unknown("join", text, names.iter().map(|(name, _)| name.as_str())))

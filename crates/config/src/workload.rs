@@ -211,8 +211,8 @@ impl Workload {
         self.jobs().len() + self.file_load().map_or(0, |load| load.threads.len())
     }
 
-    /// Returns the workload with all of its files, whatever its scale. None unless it has an
-    /// `[fsload]`.
+    /// Returns the workload with all of its files, whatever its scale. Returns None unless it has
+    /// an `[fsload]`.
     #[must_use]
     pub fn full(&self) -> Option<Self> {
         let load = self.file_load()?;
@@ -220,7 +220,8 @@ impl Workload {
         Some(Self { kind, ..self.clone() })
     }
 
-    /// Returns the workload with its program started in another way. None unless a program starts.
+    /// Returns the workload with its program started in another way. Returns None unless a program
+    /// starts.
     #[must_use]
     pub fn started(&self, way: Way) -> Option<Self> {
         let startup = Startup { way, ..self.startup()?.clone() };

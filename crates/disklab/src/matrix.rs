@@ -275,7 +275,7 @@ pub fn read_device(name: &str, file: &str, text: &str, lab: &Lab) -> Result<Devi
     reader.read(|table| Device::read(name, table))
 }
 
-/// Returns why the numbers of a point are doubtful, and its place; None if they are sound.
+/// Returns why the numbers of a point are doubtful, and its place, or None if they are sound.
 pub fn contradiction(point: &MatrixPoint) -> Option<String> {
     let doubts: Vec<String> = point.doubts.iter().map(ToString::to_string).collect();
     (!doubts.is_empty()).then(|| {

@@ -120,7 +120,7 @@ struct PlannedKernel {
 #[derive(Debug, Serialize)]
 struct PlannedBuild {
     from: String,
-    /// Time of the last build. None if no build was timed yet.
+    /// Time of the last build. It is None if no build was timed yet.
     wall_ms: Option<Millis>,
 }
 

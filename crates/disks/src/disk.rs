@@ -28,7 +28,7 @@ pub struct Request {
     pub id: u32,
     pub op: Op,
     pub sector: u64,
-    /// Number of sectors; 0 for a flush.
+    /// Number of sectors, or 0 for a flush.
     pub sectors: u32,
     /// Force Unit Access: the write completes when its data is on the medium, not when it is in the
     /// buffer.

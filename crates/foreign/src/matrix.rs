@@ -38,7 +38,7 @@ pub struct MatrixPoint {
     pub block: u64,
     pub depth: u32,
     pub jobs: u32,
-    /// The used part of the disk in bytes, from its beginning; None for all of it.
+    /// The used part of the disk in bytes, from its beginning, or None for all of it.
     pub span: Option<u64>,
     pub runtime: Option<Nanos>,
     pub iops: f64,
@@ -46,7 +46,7 @@ pub struct MatrixPoint {
     pub mean: Option<f64>,
     /// Percentiles as (percent, ns), rising.
     pub percentiles: Vec<(f64, f64)>,
-    /// Reasons why the numbers are doubtful. Empty if they are sound.
+    /// Reasons why the numbers are doubtful. The list is empty if they are sound.
     pub doubts: Vec<Remark>,
 }
 

@@ -10,8 +10,8 @@ pub struct Chooser {
     pick: Pick,
     /// The slot that is next in rotation.
     next: usize,
-    /// The share of draws that are of each rank or a lower one. Empty unless files are drawn by
-    /// rank.
+    /// The share of draws that are of each rank or a lower one. The list is empty unless files are
+    /// drawn by rank.
     ranks: Vec<f64>,
 }
 

@@ -12,7 +12,8 @@ pub struct LoadReport {
     pub threads: Vec<Loops>,
     /// The files of each set at the end, by the account.
     pub files: Vec<Files>,
-    /// The notes of promises and of their ends, in order. Empty if no power cut needs them.
+    /// The notes of promises and of their ends, in order. The list is empty if no power cut needs
+    /// them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Note>,
 }

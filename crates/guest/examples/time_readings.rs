@@ -38,7 +38,8 @@ fn ns(time: &libc::timespec) -> i64 {
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
-/// Reads a clock through the C library, which asks the vDSO. None if the guest has no such clock.
+/// Reads a clock through the C library, which asks the vDSO. Returns None if the guest has no such
+/// clock.
 fn clock(id: i32) -> Option<i64> {
     // SAFETY: A timespec may be all zeroes, and the call writes to it.
     unsafe {

@@ -80,7 +80,7 @@ struct PathBeneath {
     folder: i32,
 }
 
-/// Returns the version of Landlock of this machine's kernel; 0 if it has none or has it switched
+/// Returns the version of Landlock of this machine's kernel, or 0 if it has none or has it switched
 /// off.
 pub fn landlock_version() -> u32 {
     let version =
@@ -89,8 +89,8 @@ pub fn landlock_version() -> u32 {
     u32::try_from(version).unwrap_or(0)
 }
 
-/// Names an unwanted action that a guest may take on a machine with this version of Landlock. None
-/// if the guest is confined completely.
+/// Names an unwanted action that a guest may take on a machine with this version of Landlock.
+/// Returns None if the guest is confined completely.
 pub fn gap(landlock: u32) -> Option<&'static str> {
     match landlock {
         0 => Some("write to every file that the user may write to, and start programs"),

@@ -75,7 +75,7 @@ static GLOBAL: Global = Global(UnsafeCell::new(None));
 
 /// Ends the trial after an impossible call of the guest kernel. The console gives the reason.
 fn give_up(what: &str) -> ! {
-    eprintln!("disklab: the guest kernel went wrong: {what}");
+    eprintln!("disklab: the guest kernel made an impossible call of the disks: {what}");
     std::process::abort()
 }
 

@@ -27,9 +27,9 @@ pub struct Order {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OrderStep {
     /// Distance in sectors from the end of the same disk's previous read or write, in either
-    /// direction. None for the first one, and for other requests.
+    /// direction. It is None for the first one, and for other requests.
     pub distance: Option<u64>,
-    /// True for a read if the previous read went to another disk. None for the first one.
+    /// True for a read if the previous read went to another disk. It is None for the first one.
     pub switched: Option<bool>,
 }
 

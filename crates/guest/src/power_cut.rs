@@ -19,7 +19,7 @@ use std::ops::Range;
 pub struct PowerCuts {
     plan: PowerCutPlan,
     random: Random,
-    /// Moments in virtual ns, the next one last. None before the first phase is announced.
+    /// Moments in virtual ns, the next one last. They are None before the first phase is announced.
     moments: Option<Vec<u64>>,
     disks: Vec<Volatile>,
     acknowledged: u64,

@@ -91,8 +91,8 @@ impl Build<'_> {
         Ok(KernelLookup::ToBuild { from, key, took })
     }
 
-    /// Returns the source that a kernel's name stands for, and the btrfs for its kernel; None for a
-    /// kernel that is built already or comes from a package.
+    /// Returns the source that a kernel's name stands for, and the btrfs for its kernel, or None
+    /// for a kernel that is built already or comes from a package.
     pub fn source_of(&self, value: &str) -> Result<Option<(KernelSource, Btrfs)>> {
         if !value.contains('/') {
             return Ok(None);

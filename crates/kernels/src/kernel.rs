@@ -49,7 +49,7 @@ pub struct Kernel {
     pub build_seconds: f64,
     /// Time of the build in seconds since 1970, which distinguishes several builds of one version.
     built: u64,
-    /// Read policies of its btrfs. None for a kernel that an older disklab built, in which
+    /// Read policies of its btrfs. They are None for a kernel that an older disklab built, in which
     /// disklab's policies, if present, replace the source's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub btrfs: Option<Btrfs>,

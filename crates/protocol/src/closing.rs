@@ -64,8 +64,8 @@ pub struct PhaseCounts {
     pub begin: Nanos,
     #[serde(rename = "end_ns")]
     pub end: Nanos,
-    /// Reads that arrived in the phase after another read, over all disks in one order. None if
-    /// they were not counted.
+    /// Reads that arrived in the phase after another read, over all disks in one order. It is None
+    /// if they were not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_followers: Option<u64>,
     /// Read followers that went to another disk than the read before them.

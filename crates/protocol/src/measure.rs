@@ -80,7 +80,7 @@ pub enum StartupWay {
         entries: Vec<StartupEntry>,
         /// Variables of the environment, as `NAME=value`, in addition to those of all programs.
         environment: Vec<String>,
-        /// A program that runs before it, with the host's files. Empty if there is none.
+        /// A program that runs before it, with the host's files. It is empty if there is none.
         server: Vec<String>,
     },
 }

@@ -174,7 +174,8 @@ pub struct PhaseAccount {
 /// Counts of the frames of a program that needs data by deadlines. Times are in virtual ns.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlayerSummary {
-    /// Time from the program's start until the first frame could be shown. None if it never could.
+    /// Time from the program's start until the first frame could be shown. It is None if it never
+    /// could.
     pub first_frame_ns: Option<u64>,
     /// Number of frames that were due while the program played.
     pub due: u64,

@@ -40,7 +40,7 @@ pub struct Chain {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastLine {
     pub lines: usize,
-    /// The digest of the last line. Empty if there is no line.
+    /// The digest of the last line. It is empty if there is no line.
     pub chain: String,
 }
 
@@ -109,7 +109,7 @@ impl Chain {
             .into())
     }
 
-    /// Returns the count and the digest of the last line; None if lines have no digests.
+    /// Returns the count and the digest of the last line, or None if lines have no digests.
     pub fn last(&self) -> Option<LastLine> {
         let last = LastLine { lines: self.lines, chain: self.stated.clone() };
         self.is_protected.then_some(last)
@@ -170,7 +170,7 @@ pub fn bare(line: &[u8]) -> String {
     split(line).map_or_else(|| text(line), |(members, _)| text(members) + "}")
 }
 
-/// Splits a line into the part that its digest covers, and the digest; None if it has none.
+/// Splits a line into the part that its digest covers, and the digest. Returns None if it has none.
 fn split(line: &[u8]) -> Option<(&[u8], &str)> {
     let rest = line.strip_suffix(END.as_bytes())?;
     let (rest, digest) = rest.split_at_checked(rest.len().checked_sub(DIGITS)?)?;

@@ -92,8 +92,8 @@ fn add_digests(
     Ok(())
 }
 
-/// Returns the path of a raw file that a line names; None if the path leads out of the folder, or
-/// to anything but a file.
+/// Returns the path of a raw file that a line names, or None if the path leads out of the folder,
+/// or to anything but a file.
 fn inside(raw: &Path, file: &str) -> Option<PathBuf> {
     let mut path = raw.to_owned();
     for name in file.split('/') {
@@ -271,7 +271,7 @@ fn if_there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Returns the SHA-256 of a file of a kind; None if there is no file.
+/// Returns the SHA-256 of a file of a kind, or None if there is no file.
 pub fn sha256_of(path: &Path, kind: &FileKind) -> io::Result<Option<String>> {
     if_there(digest::sha256_of_file(path, kind))
 }

@@ -36,8 +36,8 @@ pub struct Manifest {
     pub command: Vec<String>,
     /// Every trial of the run by its id, in the order of the plan.
     pub trials: Vec<String>,
-    /// The digest of each trial's definition, in the same order. Empty in older records, and for
-    /// imported results.
+    /// The digest of each trial's definition, in the same order. The list is empty in older
+    /// records, and for imported results.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keys: Vec<String>,
     /// Ids of second measurements, which show how far two measurements of one trial are apart.
@@ -101,11 +101,11 @@ pub struct OnHost {
     pub at: Option<PathBuf>,
     /// The list of disks that may be written; only if the trials ran on disks.
     pub allow: Option<PathBuf>,
-    /// Seed for the order of the trials. 0 in older records, whose order does not depend on the
-    /// run.
+    /// Seed for the order of the trials. It is 0 in older records, whose order does not depend on
+    /// the run.
     #[serde(default)]
     pub order: u32,
-    /// Time without load before each trial. None in older records.
+    /// Time without load before each trial. It is None in older records.
     pub rest: Option<Nanos>,
     /// The longest warm-up of a load, if the user gave one.
     pub warm_up: Option<Nanos>,
@@ -143,8 +143,8 @@ pub struct Extension {
     pub created: String,
     /// The command line, for the reader.
     pub command: Vec<String>,
-    /// The last seed before, counted from the record's first; 0 if the results of other seeds than
-    /// the first ones were seen.
+    /// The last seed before, counted from the record's first, or 0 if the results of other seeds
+    /// than the first ones were seen.
     pub after: u32,
     /// The last seed after the extension.
     pub upto: u32,
@@ -194,8 +194,8 @@ pub struct Kernel {
     pub compiler: String,
     /// Origin of the kernel's btrfs. `untouched`: it is that of the source. `policies`: disklab's
     /// read policies stand beside its own, under names that begin with `disklab-`; for the source
-    /// of a package, plain names mean disklab's policies. Empty in records of older programs, in
-    /// whose kernels disklab's policies replaced the kernel's own.
+    /// of a package, plain names mean disklab's policies. It is empty in records of older programs,
+    /// in whose kernels disklab's policies replaced the kernel's own.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub btrfs: String,
 }
@@ -287,7 +287,7 @@ impl Manifest {
         self.trials.iter().chain(&self.again)
     }
 
-    /// Returns a trial's key; None if the record has no keys.
+    /// Returns a trial's key, or None if the record has no keys.
     pub(crate) fn key(&self, trial: &str) -> Option<&String> {
         let place = self.trials.iter().position(|listed| listed == trial)?;
         self.keys.get(place)
@@ -373,8 +373,8 @@ impl Manifest {
         found
     }
 
-    /// Returns the first and the last seed that the suite asks for; None for imported results, and
-    /// for a suite that cannot be read.
+    /// Returns the first and the last seed that the suite asks for, or None for imported results,
+    /// and for a suite that cannot be read.
     pub fn seeds(&self) -> Option<(u32, u32)> {
         let set = self.suite.set.iter().rev().find_map(|setting| seeds_setting(setting));
         if let Some(text) = set {
@@ -567,9 +567,11 @@ fn until(decided: Option<&UntilDecided>) -> String {
         return "no".to_owned();
     };
     let metrics = metrics.join(", ");
+    let analyses: Vec<_> = analyses.iter().map(u32::to_string).collect();
     format!(
         "by {metrics}, alpha {alpha}, smallest effect {smallest_effect}, limit {limit}, \
-        looks {analyses:?}"
+        looks after {} seeds",
+        analyses.join(", ")
     )
 }
 

@@ -11,7 +11,7 @@ pub struct Mismatch {
 }
 
 impl Mismatch {
-    /// Compares two values of one name; None if they are the same.
+    /// Compares two values of one name. Returns None if they are the same.
     pub(crate) fn between(
         what: impl Into<String>,
         recorded: impl Into<String>,

@@ -50,8 +50,8 @@ pub struct Outcome {
     /// machines, so they only serve to find damage. The writer sets it; older records have none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub other_files: BTreeMap<String, String>,
-    /// Digests of the prepared disks it began on, in the order of the disks. Empty for bare disks,
-    /// and in older records.
+    /// Digests of the prepared disks it began on, in the order of the disks. The list is empty for
+    /// bare disks, and in older records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disks: Vec<String>,
     /// Numbers that are not fio's, or only some of fio's, of imported results.

@@ -98,7 +98,7 @@ impl Record {
         Ok((Self { folder: folder.to_owned(), manifest, lines }, lost))
     }
 
-    /// Returns a sentence with the number of trials whose lines were made again without a proof;
+    /// Returns a sentence with the number of trials whose lines were made again without a proof, or
     /// None if there are none.
     pub fn made_again(&self) -> Option<String> {
         let all = self.outcomes().into_iter().chain(self.again());
@@ -181,8 +181,8 @@ fn count_were(lines: usize) -> String {
     if lines == 1 { "1 line was".to_owned() } else { format!("{lines} lines were") }
 }
 
-/// Returns a sentence about outcomes that belong to no trial of the manifest, which do not count;
-/// None if there are none.
+/// Returns a sentence about outcomes that belong to no trial of the manifest, which do not count,
+/// or None if there are none.
 fn unlisted(folder: &Path, manifest: &Manifest, lines: &Lines) -> Option<String> {
     let listed: BTreeSet<&str> = manifest.all_trials().map(String::as_str).collect();
     let mut others = lines
@@ -230,7 +230,7 @@ pub(crate) fn read_own(path: &Path) -> Result<Vec<u8>, RecordError> {
     })
 }
 
-/// Reads the count of a record's lines; None if an older program wrote the record.
+/// Reads the count of a record's lines. Returns None if an older program wrote the record.
 fn read_last(folder: &Path, manifest: &Manifest) -> Result<Option<LastLine>, RecordError> {
     let path = folder.join(name::LAST);
     if !manifest.has_last_line() && !path.exists() {

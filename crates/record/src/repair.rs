@@ -98,7 +98,7 @@ pub fn repair(folder: &Path, dry_run: bool, derive: Derive) -> Result<Repaired, 
     Ok(done)
 }
 
-/// Reads a file; None if it is gone.
+/// Reads a file. Returns None if it is gone.
 fn read(path: &Path) -> Result<Option<Vec<u8>>, RecordError> {
     match disklab_files::read(path, &disklab_files::TRIALS) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -151,7 +151,7 @@ enum NewLine {
 struct Work<'a> {
     folder: &'a Path,
     manifest: &'a Manifest,
-    /// The count of lines; None if it is gone or damaged.
+    /// The count of lines, or None if it is gone or damaged.
     count: Option<LastLine>,
     derive: Derive<'a>,
     /// Folders of raw output that no line names, the oldest first.
@@ -229,7 +229,7 @@ impl<'a> Work<'a> {
         free.into_iter().map(|(_, name)| name).collect()
     }
 
-    /// Returns the new line for a piece of the old file; None for a copy of a line.
+    /// Returns the new line for a piece of the old file, or None for a copy of a line.
     fn line(&mut self, piece: &Piece, next: Option<&[u8]>) -> Result<Option<NewLine>, RecordError> {
         let before = self.old.clone();
         // The error is ignored, because repairing the damage is the purpose.
@@ -430,7 +430,7 @@ fn has_no_number(outcome: &Outcome) -> bool {
     outcome.sample.is_none() && outcome.measures.is_empty()
 }
 
-/// Returns the number of the attempt whose raw output is in this folder; 0 without one.
+/// Returns the number of the attempt whose raw output is in this folder, or 0 without one.
 fn number(folder: Option<&str>) -> u32 {
     let Some(folder) = folder else { return 0 };
     folder.split_once('~').map_or(Some(1), |(_, number)| number.parse().ok()).unwrap_or_default()

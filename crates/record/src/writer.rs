@@ -230,7 +230,7 @@ impl RecordWriter {
         &self.manifest
     }
 
-    /// Returns a trial's key; None if the record has no keys.
+    /// Returns a trial's key, or None if the record has no keys.
     pub fn key(&self, trial: &str) -> Option<&str> {
         self.keys.get(trial).map(String::as_str)
     }

@@ -31,7 +31,7 @@ pub struct Chart {
     pub kind: String,
     /// The title within the section.
     pub title: String,
-    /// Text that distinguishes pictures with the same title. Empty for a single picture.
+    /// Text that distinguishes pictures with the same title. It is empty for a single picture.
     pub about: String,
     /// A note on how to read it. Mostly empty.
     pub note: String,
@@ -44,8 +44,8 @@ pub struct Chart {
     height: f64,
     /// The content of the `svg` element.
     inner: String,
-    /// Edges of the table's rows along the width, in pixels: one more than rows. Empty if rows have
-    /// no place.
+    /// Edges of the table's rows along the width, in pixels: one more than rows. The list is empty
+    /// if rows have no place.
     edges: Vec<f64>,
 }
 

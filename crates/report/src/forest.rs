@@ -64,7 +64,7 @@ impl ForestCell<'_> {
 }
 
 /// Draws the plot of all cells. With many rows, each value of the first axis has a section, all on
-/// the same scale. Empty if nothing is compared in this metric.
+/// the same scale. The result is empty if nothing is compared in this metric.
 pub fn pieces(source: &ReportSource, metric: &Metric) -> Vec<Piece> {
     let Some(baseline) = source.baseline.as_deref() else { return Vec::new() };
     let cells: Vec<ForestCell> = cells(source, baseline, metric);

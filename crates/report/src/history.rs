@@ -32,7 +32,7 @@ pub struct HistoryLine {
 /// A cell in one record.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct HistoryPoint {
-    /// The median over seeds; None if the record has none.
+    /// The median over seeds, or None if the record has none.
     pub value: Option<f64>,
     pub verdict: Option<Verdict>,
     /// True if a new level begins here.

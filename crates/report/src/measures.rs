@@ -14,7 +14,7 @@ pub struct NamedNumbers {
     pub spread: Spread,
     /// Number of trials that timed out: their true values are larger.
     pub censored: usize,
-    /// The sum of a count, and the sum of its totals. None for other numbers.
+    /// The sum of a count, and the sum of its totals. It is None for other numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sum: Option<(f64, f64)>,
 }

@@ -74,7 +74,7 @@ pub struct MergedRecord<'a> {
     /// The limits of the numbers.
     pub validity: &'static str,
     /// The noise of the machine, and changes of its level, as sentences without their full stops.
-    /// Empty unless the disks are real.
+    /// The list is empty unless the disks are real.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub machine: Vec<String>,
     pub groups: Vec<CellGroup<'a>>,

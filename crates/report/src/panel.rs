@@ -16,7 +16,7 @@ pub struct Panel {
     pub name: &'static str,
     /// The heading of the panel.
     pub title: &'static str,
-    /// Kinds of its pictures, for `--panel`. Empty if it has none.
+    /// Kinds of its pictures, for `--panel`. The list is empty if it has none.
     pub pictures: &'static str,
     pub draw: fn(&ReportSource) -> Result<Vec<Piece>, Nothing>,
 }
@@ -106,7 +106,8 @@ pub struct Section {
     /// Text beside the heading, also of a folded section.
     pub summary: String,
     pub open: bool,
-    /// Cell of the section, for requests of one cell's pictures. Empty if it is about all cells.
+    /// Cell of the section, for requests of one cell's pictures. It is empty if it is about all
+    /// cells.
     pub cell: Cell,
     pub pieces: Vec<Piece>,
 }

@@ -5,7 +5,7 @@ use disklab_record::{Outcome, Record, Status};
 use disklab_results::measure::Measure;
 use disklab_units::prose::{count, in_shell, listed};
 
-/// Returns the sentence without its full stop. None if the power was never cut.
+/// Returns the sentence without its full stop. Returns None if the power was never cut.
 pub fn sentence(record: &Record) -> Option<String> {
     let outcomes: Vec<_> =
         record.outcomes().into_iter().filter_map(|(_, outcome)| outcome).collect();

@@ -47,8 +47,8 @@ pub type Options = BTreeMap<String, String>;
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(default)]
 pub struct Job {
-    /// Name of the job. Empty for the entry of jobs that report as a group beside others that do
-    /// not.
+    /// Name of the job. It is empty for the entry of jobs that report as a group beside others that
+    /// do not.
     #[serde(rename = "jobname")]
     pub name: String,
     /// The errno that stopped the job, 0 for none. fio can fail before its first request and still

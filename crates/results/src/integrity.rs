@@ -117,7 +117,8 @@ pub fn in_flight(parts: &[DirectionClaim]) -> Option<f64> {
     (!parts.is_empty()).then(|| parts.iter().map(of).sum::<Option<f64>>()).flatten()
 }
 
-/// Returns the least mean that rate and requests in flight allow, in ns. None for a limited load.
+/// Returns the least mean that rate and requests in flight allow, in ns. Returns None for a limited
+/// load.
 fn implied_mean(claim: &Claim) -> Option<f64> {
     let iops: f64 = claim.parts.iter().map(|part| part.iops).sum::<Option<f64>>()?;
     let asked = claim.in_flight.filter(|_| !claim.limited)?;

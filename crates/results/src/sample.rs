@@ -143,7 +143,7 @@ pub struct ReadStatsChange {
     pub ios: u64,
     /// Total time of these reads, as btrfs measures it from submission to completion.
     pub wait_ns: Nanos,
-    /// Mean time of these reads. None without reads.
+    /// Mean time of these reads. It is None without reads.
     pub avg_ns: Option<Nanos>,
     /// Number of checkpoints.
     pub checkpoints: u64,

@@ -182,7 +182,7 @@ fn descriptor(text: &str) -> Option<(PathBuf, &str)> {
     path.starts_with('/').then(|| (PathBuf::from(path), rest))
 }
 
-/// Splits `"/etc/passwd", ...` into the name and the rest. None if the name was cut off.
+/// Splits `"/etc/passwd", ...` into the name and the rest. Returns None if the name was cut off.
 fn quoted(text: &str) -> Option<(String, &str)> {
     let inner = text.strip_prefix('"')?;
     let mut bytes = Vec::new();
@@ -224,7 +224,7 @@ fn quoted(text: &str) -> Option<(String, &str)> {
     None
 }
 
-/// Returns the path without `.` and `..`. None if it is not absolute.
+/// Returns the path without `.` and `..`. Returns None if it is not absolute.
 pub fn plain(path: &Path) -> Option<PathBuf> {
     let mut plain = PathBuf::from("/");
     for part in path.is_absolute().then(|| path.components())? {

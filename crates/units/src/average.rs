@@ -9,12 +9,12 @@
 //! assert_eq!((median(&[]), mean(&[])), (0.0, 0.0));
 //! ```
 
-/// Returns the middle value, or the upper of the two middle ones; 0 for no values.
+/// Returns the middle value, or the upper of the two middle ones. Returns 0 for no values.
 pub fn median(values: &[f64]) -> f64 {
     quantile(values, 0.5)
 }
 
-/// Returns the value below which this part of the other values is; 0 for no values.
+/// Returns the value below which this part of the other values is, or 0 for no values.
 pub fn quantile(values: &[f64], part: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -22,7 +22,7 @@ pub fn quantile(values: &[f64], part: f64) -> f64 {
     sorted.get((part * last).round() as usize).copied().unwrap_or_default()
 }
 
-/// Returns the arithmetic mean; 0 for no values.
+/// Returns the arithmetic mean, or 0 for no values.
 pub fn mean(values: &[f64]) -> f64 {
     if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
 }

@@ -119,7 +119,7 @@ fn requests(device: &Device, op: Op, mut blocks: impl ExactSizeIterator<Item = u
     (count / seconds, resident)
 }
 
-/// Returns the resident memory of this process; 0 if the system does not report it.
+/// Returns the resident memory of this process, or 0 if the system does not report it.
 fn resident_mib() -> f64 {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages: f64 =

@@ -30,7 +30,7 @@ pub struct Row {
     /// IOPS of reads and writes together.
     pub iops: f64,
     /// The product of IOPS and mean latency, and the number of requests that were kept in flight.
-    /// None without latencies.
+    /// It is None without latencies.
     in_flight: Option<(f64, f64)>,
 }
 

@@ -34,8 +34,8 @@ pub fn read() -> Vec<DiskMount> {
     found.collect()
 }
 
-/// Returns the kernel's names of the whole disks that a disk is, is a part of, or is made of. Empty
-/// if the kernel knows no such disk.
+/// Returns the kernel's names of the whole disks that a disk is, is a part of, or is made of. The
+/// result is empty if the kernel knows no such disk.
 pub fn wholes(name: &str) -> Vec<String> {
     let mut found = Vec::new();
     below(Path::new("/sys/class/block"), name, DEEPEST, &mut found);

@@ -34,8 +34,8 @@ pub const COMMAND: [&str; 8] = [
     "--attributes",
 ];
 
-/// Asks a disk by the kernel's name, without waking it if it sleeps. None if there is no smartctl,
-/// or if smartctl learns nothing.
+/// Asks a disk by the kernel's name, without waking it if it sleeps. Returns None if there is no
+/// smartctl, or if smartctl learns nothing.
 pub fn ask(name: &str) -> Option<Smart> {
     let device = format!("/dev/{name}");
     let [program, arguments @ ..] = COMMAND;

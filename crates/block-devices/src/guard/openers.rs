@@ -38,8 +38,8 @@ fn all(machine: &Machine, disk: &Disk) -> Vec<String> {
         .collect()
 }
 
-/// Returns whether a process has the disk open for writing. False for other users' processes, and
-/// for processes that have ended: their files are unknown.
+/// Returns whether a process has the disk open for writing. The result is false for other users'
+/// processes, and for processes that have ended: their files are unknown.
 fn has_open(process: &Path, disk: &Disk) -> bool {
     fs::read_dir(process.join("fd")).into_iter().flatten().flatten().any(|descriptor| {
         // Only paths in /dev are followed: others may be on a filesystem that does not answer.

@@ -8,7 +8,8 @@ use crate::machine::{Machine, Process};
 
 /// Returns the bytes of all processes of this namespace. A process that ended is in the count of
 /// the process that waited for it (`wait_task_zombie` in kernel/exit.c), in the end the first
-/// process. Reads of kernel threads for them are not included. None if the kernel does not count.
+/// process. Reads of kernel threads for them are not included. Returns None if the kernel does not
+/// count.
 pub fn read_bytes() -> Option<u64> {
     let mut all = 0u64;
     let mut counted = false;

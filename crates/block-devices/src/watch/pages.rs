@@ -157,7 +157,7 @@ impl<'a, R: Read> Pages<'a, R> {
         Ok(taken)
     }
 
-    /// Parses the data of an event; None for a kind that is not in the layout.
+    /// Parses the data of an event. Returns None for a kind that is not in the layout.
     fn data(&mut self, length: usize) -> Result<Option<BlockEvent>, Error> {
         let data = self.take(length)?;
         let data = &self.page[data];

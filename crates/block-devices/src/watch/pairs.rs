@@ -18,7 +18,7 @@ pub struct Open<T> {
     pub disk: usize,
     pub op: Op,
     pub fua: bool,
-    /// First sector, counted from the start of the watched disk or partition; 0 for a flush.
+    /// First sector, counted from the start of the watched disk or partition, or 0 for a flush.
     pub sector: u64,
     pub sectors: u32,
     /// Time of the issue.

@@ -23,10 +23,10 @@ pub struct Stat {
     pub busy_ms: u64,
     /// Sum over all requests of their time at the disk, in ms.
     pub queue_ms: u64,
-    /// Discards; 0 before Linux 4.18, which did not count them.
+    /// Discards, or 0 before Linux 4.18, which did not count them.
     pub discards: u64,
-    /// Flushes; 0 before Linux 5.5, which did not count them. 0 for a partition too, because a
-    /// flush concerns the whole disk.
+    /// Flushes, or 0 before Linux 5.5, which did not count them. It is 0 for a partition too,
+    /// because a flush concerns the whole disk.
     pub flushes: u64,
 }
 

@@ -61,7 +61,7 @@ pub(crate) enum Border {
 }
 
 impl Border {
-    /// Returns the last number that is a hit; 0 if there is none.
+    /// Returns the last number that is a hit, or 0 if there is none.
     pub fn last(self) -> u64 {
         match self {
             Self::Nowhere => 0,

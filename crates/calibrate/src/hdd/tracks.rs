@@ -86,7 +86,7 @@ const SKEW: f64 = 0.008;
 pub(crate) struct Tracks {
     /// Number of sectors on one track.
     pub sectors: f64,
-    /// Time from one track to the next, in ns; 0 if no change shows.
+    /// Time from one track to the next, in ns, or 0 if no change shows.
     pub gap: f64,
     /// Time from one cylinder to the next, and the number of heads, if these show.
     pub cylinder: Option<Cylinder>,

@@ -210,7 +210,7 @@ impl FitParameter {
     }
 
     /// Returns why results at these depths, of the loads that the number affects, cannot determine
-    /// it; None if they may.
+    /// it, or None if they may.
     pub fn unseen(&self, depths: &[u32]) -> Option<String> {
         let load = if self.loads == WRITES { "random writes" } else { "random reads" };
         match (depths, self.identified) {

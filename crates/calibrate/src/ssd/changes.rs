@@ -80,7 +80,7 @@ impl SsdWork<'_, '_> {
         Ok(())
     }
 
-    /// Returns the size of the write buffer in bytes; 0 if none is seen.
+    /// Returns the size of the write buffer in bytes, or 0 if none is seen.
     fn write_buffer(&mut self, sustained: &Sustained) -> u64 {
         let Some((found, error)) = sustained.buffer else {
             let mark = not_visible("the dies take writes as fast as the link brings them");

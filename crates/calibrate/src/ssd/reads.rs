@@ -155,8 +155,11 @@ impl SsdWork<'_, '_> {
         let depth = queue_depth.unwrap_or(usual::DEPTH).clamp(1, 4096);
         let why = if queue_depth.is_some() { KERNEL_SAYS } else { NOBODY_SAYS };
         self.sheet.number("queue_depth", depth, not_visible(why));
-        let why =
-            if queued_flush.is_some() { "so have it the disk's kind of link" } else { NOBODY_SAYS };
+        let why = if queued_flush.is_some() {
+            "disks on this kind of link have it so"
+        } else {
+            NOBODY_SAYS
+        };
         let queued = queued_flush.unwrap_or(false);
         self.sheet.number("queued_flush", queued, not_visible(why));
     }

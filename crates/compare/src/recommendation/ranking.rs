@@ -88,7 +88,7 @@ pub struct RankedCandidate {
     pub verdict: Verdict,
     /// True if verdicts and rank agree.
     pub is_certain: bool,
-    /// The log-ratio by which it is behind; 0 for the best.
+    /// The log-ratio by which it is behind, or 0 for the best.
     #[serde(skip)]
     pub regret: f64,
     /// Largest number of seeds that would decide one of its undecided verdicts.

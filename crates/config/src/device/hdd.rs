@@ -93,7 +93,7 @@ const LIMIT: &str = "age_limit";
 /// desktop disks do.
 const WELL_CHOOSING: u32 = 16;
 
-/// Returns the error and patience for an older file's window; None if the window is missing or
+/// Returns the error and patience for an older file's window, or None if the window is missing or
 /// wrong.
 fn of_window(table: &TomlTable<'_, '_>) -> Option<(Nanos, Nanos)> {
     let window = table.within(WINDOW, 1..=1_024_u32)?;

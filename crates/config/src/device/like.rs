@@ -67,8 +67,8 @@ pub(super) fn read(table: &TomlTable<'_, '_>) -> Option<Option<Inheritance>> {
 }
 
 /// Returns the TOML of all that a device's file inherits from the device that it is like, scaled to
-/// its own numbers. None if the file names no such device, or is not TOML. `texts` has the files of
-/// all devices.
+/// its own numbers. Returns None if the file names no such device, or is not TOML. `texts` has the
+/// files of all devices.
 pub fn inherited_keys(
     text: &str,
     texts: &BTreeMap<String, String>,
@@ -165,7 +165,7 @@ fn is_possible(text: &str, family: &str, key: &str, value: &Value) -> bool {
 }
 
 /// Returns the whole text of a device's file that inherits the keys in `taken`, without the key
-/// `like`. None if either text is not TOML.
+/// `like`. Returns None if either text is not TOML.
 pub fn with_inherited(own: &str, taken: &str) -> Option<String> {
     let mut whole = joined(&own.parse().ok()?, &taken.parse().ok()?);
     whole.remove(LIKE);

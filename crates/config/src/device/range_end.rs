@@ -15,7 +15,7 @@ pub struct RangeEnd<'a> {
 }
 
 impl<'a> RangeEnd<'a> {
-    /// Parses a value of the axis; None for [`AS_IS`].
+    /// Parses a value of the axis. Returns None for [`AS_IS`].
     pub fn parse(value: &'a str) -> Result<Option<Self>, String> {
         if value == AS_IS {
             return Ok(None);
@@ -46,8 +46,8 @@ impl<'a> RangeEnd<'a> {
         values
     }
 
-    /// Returns the value of a device at this end. None if the number is not an estimate of the
-    /// device.
+    /// Returns the value of a device at this end. Returns None if the number is not an estimate of
+    /// the device.
     pub fn value_of<'d>(&self, device: &'d Device) -> Option<&'d str> {
         let estimate = device.estimated.iter().find(|estimate| estimate.key == self.key)?;
         Some(if self.is_high { &estimate.high } else { &estimate.low })

@@ -79,8 +79,8 @@ pub(super) fn bytes(text: &str) -> Result<Bytes, String> {
     text.trim().parse().map_err(|error: ParseError| error.to_string())
 }
 
-/// Parses the rest of `gamma 1.5, mean 16 KiB` after the word `gamma`. None if the text begins with
-/// another word.
+/// Parses the rest of `gamma 1.5, mean 16 KiB` after the word `gamma`. Returns None if the text
+/// begins with another word.
 fn shaped(text: &str, word: &str) -> Result<Option<(u32, Bytes)>, String> {
     let Some(rest) = text.strip_prefix(word) else { return Ok(None) };
     let wrong =

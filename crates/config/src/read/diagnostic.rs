@@ -6,12 +6,12 @@ use std::sync::Arc;
 pub struct SourcePlace {
     /// The file as the user gave it: a path, or the command-line option that took the file's place.
     pub file: Arc<str>,
-    /// Line, from 1; 0 if there is no text to point at (a command line, a file that cannot be
+    /// Line, from 1, or 0 if there is no text to point at (a command line, a file that cannot be
     /// opened).
     pub line: u32,
     /// Column in characters, from 1.
     pub column: u32,
-    /// Key with the tables that contain it: `hdd.rpm`. Empty for the file as a whole.
+    /// Key with the tables that contain it: `hdd.rpm`. It is empty for the file as a whole.
     pub key: String,
 }
 

@@ -236,7 +236,8 @@ impl<'r, 's> TomlTable<'r, 's> {
         self.accept(key, fits.then_some(size).ok_or(format!("{size} is not a power of two")))
     }
 
-    /// Reads the tables of one name, each under a `[[key]]` of its own; None if one has mistakes.
+    /// Reads the tables of one name, each under a `[[key]]` of its own. Returns None if one has
+    /// mistakes.
     pub fn read_tables<T>(
         &self,
         key: &str,
@@ -475,7 +476,7 @@ pub(crate) fn given<T>(read: Option<Option<T>>) -> Option<Option<T>> {
 }
 
 /// Reads tables that each have a name of their own under `key`; `twice` returns the message for a
-/// name that an earlier table has. None if a table has mistakes.
+/// name that an earlier table has. Returns None if a table has mistakes.
 pub(crate) fn read_named<'r, 's, T>(
     tables: &[TomlTable<'r, 's>],
     key: &str,

@@ -53,7 +53,8 @@ pub struct Startup {
     pub limit: Nanos,
     /// Environment variables, each as `NAME=value`.
     pub environment: Vec<String>,
-    /// The server that the program needs: a program and its arguments. Empty if it needs none.
+    /// The server that the program needs: a program and its arguments. It is empty if it needs
+    /// none.
     pub server: Vec<String>,
     pub files: Vec<StartupEntry>,
     pub threads: StartupThreads,

@@ -79,8 +79,8 @@ impl StartupThreads {
         self.ends().and_then(|ends| ends.first().copied()).unwrap_or_default()
     }
 
-    /// Returns the times at which the threads end if only computing takes time. None if some never
-    /// end.
+    /// Returns the times at which the threads end if only computing takes time. Returns None if
+    /// some never end.
     fn ends(&self) -> Option<Vec<Nanos>> {
         // Each thread has the times at which its uses were done; then its next step and its clock.
         let mut done: Vec<Vec<Nanos>> = vec![vec![Nanos::ZERO]; self.0.len()];

@@ -37,7 +37,7 @@ pub(super) fn cells(axes: &[AxisValues]) -> Vec<Cell<'_>> {
     cells
 }
 
-/// Returns the indices of a group's samples. Of equal samples it returns the first.
+/// Returns the indices of a group's samples. If samples are equal, it returns the first.
 fn points(group: &[AxisValues]) -> Vec<usize> {
     let mut points: Vec<usize> = Vec::new();
     for at in 0..samples(group) {

@@ -76,7 +76,7 @@ pub struct Suite {
     metric_places: Vec<SourcePlace>,
     /// The guest's memory.
     pub memory: Bytes,
-    /// The measured time, in virtual time. None if all workloads end by themselves.
+    /// The measured time, in virtual time. It is None if all workloads end by themselves.
     pub runtime: Option<DiskTimes>,
     /// The time before the measurement, which is not measured.
     pub ramp: DiskTimes,

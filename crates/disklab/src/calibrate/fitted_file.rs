@@ -215,7 +215,7 @@ impl<'a> FittedFile<'a> {
     }
 }
 
-/// Parses a time in ns; None if the value is another quantity.
+/// Parses a time in ns. Returns None if the value is another quantity.
 fn nanos(value: &Value) -> Option<f64> {
     value.as_str()?.parse::<Nanos>().ok().map(|time| time.0 as f64)
 }

@@ -28,8 +28,8 @@ pub struct PredictedNumber {
     pub metric: String,
     pub measured: f64,
     pub predicted: f64,
-    /// The error: the predicted number divided by the measured one, minus 1. None if nothing was
-    /// measured, or if either timed out.
+    /// The error: the predicted number divided by the measured one, minus 1. It is None if nothing
+    /// was measured, or if either timed out.
     pub error: Option<f64>,
     /// The share by which two measurements of the same trial differ on this machine, for cells that
     /// were measured twice.

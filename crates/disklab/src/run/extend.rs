@@ -6,7 +6,7 @@ use disklab_record::outcome::seed_of_id;
 use disklab_record::{Manifest, Record};
 use disklab_stats::InterimAnalyses;
 
-/// Returns the extension of a record to the trials of `now`; None if the record has them all.
+/// Returns the extension of a record to the trials of `now`, or None if the record has them all.
 pub fn extension(record: &Record, now: &Manifest) -> Option<Extension> {
     let last = |trials: &[String]| trials.iter().filter_map(|trial| seed_of_id(trial)).max();
     let (after, upto) = (last(&record.manifest().trials)?, last(&now.trials)?);

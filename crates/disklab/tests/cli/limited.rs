@@ -150,6 +150,25 @@ fn a_run_on_odd_mounts_says_what_is_missing() {
     check(MOUNTS, true);
 }
 
+/// Executes the program under a filter of system calls for which the kernel has no Landlock: calls
+/// 444 to 446 fail with `ENOSYS`. The lines are the filter's: load the number, compare it, answer.
+const WITHOUT_LANDLOCK: &str = r#"set -- python3 -c '
+import ctypes, os, struct, sys
+lines = [(32, 0, 0, 0), (53, 0, 2, 444), (37, 1, 0, 446), (6, 0, 0, 0x50026), (6, 0, 0, 0x7fff0000)]
+code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in lines))
+program = struct.pack("HxxxxxxP", len(lines), ctypes.addressof(code))
+prctl = ctypes.CDLL(None).prctl
+PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
+if prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) or prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, program):
+    sys.exit(99)
+os.execvp(sys.argv[1], sys.argv[1:])' "$@""#;
+
+#[test]
+fn a_run_on_a_kernel_without_landlock_says_what_guests_can_do() {
+    let ending = Ending::Says(0, "a program that a lab file names can write to every file");
+    check(&[Limit("a kernel without Landlock", WITHOUT_LANDLOCK, ending)], false);
+}
+
 /// The number of processes does not limit root, so root's test runs as another user, who cannot
 /// follow the link to the kernel.
 const AS_NOBODY: &str = "set -- setpriv --reuid=65534 --regid=65534 --clear-groups \"$@\" && \

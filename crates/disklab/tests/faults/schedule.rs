@@ -20,7 +20,7 @@ const RUNS: u64 = 2;
 pub struct Outcome {
     /// Number of faults that happened.
     pub happened: u64,
-    /// A sentence for each failed check, and the actions; None if no check failed.
+    /// A sentence for each failed check, and the actions. It is None if no check failed.
     pub wrong: Option<String>,
 }
 

@@ -49,7 +49,7 @@ pub struct DetailedCache {
 /// The amount that the drive reads ahead after a read, while no other command waits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LookAhead {
-    /// The most sectors that the drive reads ahead; 0 for none.
+    /// The most sectors that the drive reads ahead, or 0 for none.
     pub sectors: u64,
     pub up_to: LookAheadEnd,
     /// Whether the drive reads ahead only after a read that begins where the last one ended.

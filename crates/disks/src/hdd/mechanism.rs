@@ -263,7 +263,7 @@ impl HddDisk {
         self.activity = Activity::Read { stream, command, access };
     }
 
-    /// Returns the time of this read's retries, in whole turns; 0 for most reads, as chance
+    /// Returns the time of this read's retries, in whole turns, or 0 for most reads, as chance
     /// decides.
     fn retries(&mut self) -> u64 {
         let Some((retries, random)) = &mut self.retries else { return 0 };

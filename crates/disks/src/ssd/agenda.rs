@@ -58,7 +58,7 @@ impl Agenda {
         }
     }
 
-    /// Schedules an event. That of a die or channel replaces the one that it waited for before.
+    /// Schedules an event. A die or channel then no longer waits for its earlier event.
     pub fn schedule(&mut self, at: Nanos, event: FlashEvent) {
         let place = match event {
             FlashEvent::Die(die) => die,

@@ -16,7 +16,7 @@ use crate::table::{self, Table};
 /// Writes the rows of a table.
 pub type Fill = fn(&Record, &mut Sink) -> Result<(), ExportError>;
 
-/// Makes a table's columns. Those of the flat table depend on the record.
+/// Makes a table's columns. The columns of the flat table depend on the record.
 pub type Columns = fn(&Record) -> Table;
 
 /// All tables by their names, in the order in which they are written.

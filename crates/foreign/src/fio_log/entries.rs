@@ -42,7 +42,7 @@ pub struct LogEntry {
     pub value: u64,
     /// Index in [`DIRECTIONS`].
     pub direction: usize,
-    /// Size of the request; 0 in averages.
+    /// Size of the request, or 0 in averages.
     pub bytes: u64,
 }
 

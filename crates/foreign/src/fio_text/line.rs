@@ -190,8 +190,8 @@ pub fn percentiles_begin(line: &str) -> Option<(PrintedLatency, f64)> {
     Some((PrintedLatency::named(name), nanos_of(rest.strip_suffix("):")?)?))
 }
 
-/// Parses a line such as `|  1.00th=[   53],  5.00th=[   72],` into (percent, ns). None for other
-/// lines.
+/// Parses a line such as `|  1.00th=[   53],  5.00th=[   72],` into (percent, ns). Returns None for
+/// other lines.
 pub fn percentiles(line: &str, unit: f64) -> Option<Vec<(f64, u64)>> {
     let entries = line.trim().trim_end_matches(',').strip_prefix('|')?;
     entries.split("],").map(|entry| percentile(entry, unit)).collect()

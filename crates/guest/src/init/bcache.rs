@@ -84,7 +84,7 @@ fn sequential_cutoff(index: usize) -> String {
     format!("/sys/block/bcache{index}/bcache/sequential_cutoff")
 }
 
-/// Returns `no cache`, `clean`, `dirty` or `inconsistent`; None if there is no such device.
+/// Returns `no cache`, `clean`, `dirty` or `inconsistent`, or None if there is no such device.
 fn state(index: usize) -> Option<String> {
     let text = fs::read_to_string(format!("/sys/block/bcache{index}/bcache/state")).ok()?;
     Some(text.trim().to_owned())

@@ -34,8 +34,8 @@ pub trait Environment: Send + Sync {
     /// Notes the changes that writing a setting to `path` is about to make.
     fn note_setting(&self, path: &Path, setting: &Setting) -> Result<(), Failure>;
 
-    /// Returns the choices that the kernel offers instead of the setting's. None if it has the
-    /// choice, or must have it.
+    /// Returns the choices that the kernel offers instead of the setting's. Returns None if it has
+    /// the choice, or must have it.
     fn lacks(&self, setting: &Setting) -> Option<String>;
 
     /// Makes cgroups writable for the trial.

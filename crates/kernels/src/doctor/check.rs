@@ -29,7 +29,7 @@ pub struct Check {
     pub state: CheckState,
     /// Detail of the state, for people.
     pub detail: String,
-    /// Command to type, or an action; None if nothing is to be done.
+    /// Command to type, or an action. It is None if nothing is to be done.
     pub remedy: Option<String>,
 }
 

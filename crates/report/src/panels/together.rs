@@ -85,7 +85,7 @@ impl JoinedTrial {
         self.phases.iter().take(inner).map(|(_, _, to)| *to)
     }
 
-    /// Describes the phases with the end of each; None if there is only one.
+    /// Describes the phases with the end of each, or is None if there is only one.
     fn phases_in_words(&self) -> Option<String> {
         let end = |(name, _, to): &(String, f64, f64)| format!("{name} to {} s", digits(*to));
         let ends = self.phases.iter().map(end).join(", ");

@@ -186,7 +186,7 @@ pub fn loads(trial: &Trial) -> Vec<Load<'_>> {
     measured.into_iter().chain(Load::beside(trial)).collect()
 }
 
-/// Returns the measured fio's command for a warm-up of at most `runtime`. None if the trial
+/// Returns the measured fio's command for a warm-up of at most `runtime`. Returns None if the trial
 /// measures another program, or begins with cold caches.
 pub fn warming(trial: &Trial, runtime: Nanos) -> Option<Vec<String>> {
     // A job file may write the data that it verifies.

@@ -23,7 +23,7 @@ use disklab_units::{Bytes, Seed};
 /// A leaf of btrfs's checksum tree (16 KiB, 4 bytes for each 4 KiB) covers nearly 16 MiB of a file.
 const CHECKSUM_LEAF: Bytes = Bytes::mib(12);
 
-/// Returns the plan that prepares the trial's disks; None for bare disks, which begin as zeroes.
+/// Returns the plan that prepares the trial's disks, or None for bare disks, which begin as zeroes.
 pub fn preparing_plan(trial: &Trial) -> Option<Plan> {
     (trial.array.layout != Layout::SINGLE).then(|| {
         let start = stack::start(trial, true).into_iter();
@@ -232,7 +232,7 @@ pub fn warm_metadata(trial: &Trial) -> Vec<WarmMetadata> {
 }
 
 /// Returns a digest of everything in a trial that decides the initial contents of its disks, except
-/// for the kernel and the programs. None for bare disks.
+/// for the kernel and the programs. Returns None for bare disks.
 pub fn content(trial: &Trial) -> Option<String> {
     let plan = preparing_plan(trial)?;
     let text = serde_json::to_vec(&(preparing_machine(trial).disks, plan)).ok()?;

@@ -24,7 +24,7 @@ pub fn entries(trial: &Trial, contents: Option<Seed>) -> Option<MakeEntries> {
     })
 }
 
-/// Returns the time of an entry's last change, in ns since 1970; 0 if the entry is absent, which
+/// Returns the time of an entry's last change, in ns since 1970, or 0 if the entry is absent, which
 /// the guest reports.
 fn modified(entry: &StartupEntry) -> i64 {
     let found = fs::symlink_metadata(&entry.path);

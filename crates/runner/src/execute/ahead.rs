@@ -13,7 +13,7 @@ use std::path::PathBuf;
 #[derive(Debug)]
 pub struct Ready<'a> {
     pub trials: Vec<&'a Trial>,
-    /// Key of their disks; None for trials that begin on bare disks, or cannot run here.
+    /// Key of their disks, or None for trials that begin on bare disks, or cannot run here.
     pub key: Option<&'a str>,
     /// Path of the disks, or the reason why there are none.
     pub disks: std::result::Result<Option<PathBuf>, String>,

@@ -86,8 +86,8 @@ impl Prepared {
     }
 }
 
-/// Returns the key of the disks from which trials start; the same for all trials that share them.
-/// None for bare disks.
+/// Returns the key of the disks from which trials start, which is the same for all trials that
+/// share them. Returns None for bare disks.
 pub fn key(trial: &Trial, kernel: &Kernel, mkfs_tools: &MkfsTools) -> Result<Option<String>> {
     let Some(plan) = preparing_plan(trial) else { return Ok(None) };
     let machine = preparing_machine(trial);

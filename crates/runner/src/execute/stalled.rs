@@ -57,7 +57,7 @@ pub fn waits_for_a_processor(leader: u32, taken: Option<Duration>, since: Durati
         && group(leader).iter().any(can_run)
 }
 
-/// Returns the processor time of all processes of a group; 0 if the kernel does not count it.
+/// Returns the processor time of all processes of a group, or 0 if the kernel does not count it.
 pub fn processor_time(leader: u32) -> Duration {
     let taken = |process: PathBuf| {
         let times = fs::read_to_string(process.join("schedstat")).ok()?;

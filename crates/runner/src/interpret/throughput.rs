@@ -8,8 +8,8 @@ use disklab_protocol::closing::{Closing, DeviceCounts};
 use disklab_protocol::mark::MEASURED_PHASE;
 use disklab_results::measure::{Measure, Measures};
 
-/// Returns the bytes per second that all disks together read and wrote in the measured phase. Empty
-/// for other loads, whose fio reports it.
+/// Returns the bytes per second that all disks together read and wrote in the measured phase. The
+/// result is empty for other loads, whose fio reports it.
 pub fn measures(trial: &Trial, closing: &Closing) -> Measures {
     let beside = trial.background.as_ref().and_then(|background| background.workload.as_ref());
     let is_told = beside.is_some() || has_one_window(trial);

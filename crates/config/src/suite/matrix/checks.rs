@@ -80,8 +80,8 @@ impl Resolved<'_> {
         self.workloads.iter().map(|workload| workload.thing.bytes()).max().unwrap_or_default()
     }
 
-    /// Checks that each drive replaces a disk of some array. Of several drives of one kind that
-    /// replace none, it reports the first.
+    /// Checks that each drive replaces a disk of some array. If several drives of one
+    /// kind replace none, it reports the first.
     fn check_drives(&self) -> Vec<Diagnostic> {
         let (mut mistakes, mut kinds) = (Vec::new(), BTreeSet::new());
         for drive in &self.drives {

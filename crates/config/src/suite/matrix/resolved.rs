@@ -18,7 +18,7 @@ use crate::workload::Workload;
 /// Suffix of the name of a workload of many files that selects all of its files.
 const FULL: &str = "full";
 
-/// The things that the values of the axes name. Empty for an axis that the suite lacks.
+/// The things that the values of the axes name. The list is empty for an axis that the suite lacks.
 #[derive(Default)]
 pub(super) struct Resolved<'a> {
     pub arrays: Vec<Named<'a, (&'a Array, Vec<Device>)>>,

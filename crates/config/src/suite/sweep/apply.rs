@@ -29,7 +29,7 @@ pub struct Base<'a> {
     pub drive: Option<&'a Device>,
     pub workload: &'a Workload,
     pub background: Option<&'a Background>,
-    /// The policy's value in the suite, the policy, and its choice; None if the suite has no
+    /// The policy's value in the suite, the policy, and its choice, or None if the suite has no
     /// policy.
     pub policy: Option<(&'a str, &'a Policy, &'a PolicyChoice)>,
     pub scheduler: SchedulerChoice,
@@ -305,8 +305,8 @@ impl Applied {
     }
 }
 
-/// Returns the changed keys of one file, each with its value, and the last of them; None if none is
-/// changed.
+/// Returns the changed keys of one file, each with its value, and the last of them, or None if none
+/// is changed.
 fn changes<'v, 'a>(
     values: &'v [SweptValue<'a>],
     owner: KeyOwner,

@@ -43,7 +43,8 @@ fn shuffled((order, number): (u32, u32), block: Vec<&Trial>) -> Vec<&Trial> {
 /// are made anew.
 #[derive(Debug, Default)]
 pub struct DiskContents {
-    /// Key of the contents. None before the disks were made, and after a trial has changed them.
+    /// Key of the contents. It is None before the disks were made, and after a trial has changed
+    /// them.
     key: Option<String>,
 }
 

@@ -226,8 +226,8 @@ pub fn choices(trial: &Trial) -> Vec<String> {
     all.filter(|setting| setting.choice).map(|setting| setting.value).collect()
 }
 
-/// Returns the plan that prepares the trial's disks, or a folder in a user's filesystem. None if
-/// there is nothing to prepare.
+/// Returns the plan that prepares the trial's disks, or a folder in a user's filesystem. Returns
+/// None if there is nothing to prepare.
 pub fn preparing(trial: &Trial, machine: &RealMachine) -> Option<Plan> {
     if trial.array.layout == Layout::SINGLE {
         return None;
