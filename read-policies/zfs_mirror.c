@@ -50,7 +50,7 @@ static u32 choose(const struct read_request *read, const u64 *values)
 
 const struct read_policy read_policy_zfs_mirror = {
 	.name = "zfs-mirror",
-	.summary = "the rule of OpenZFS's mirrors: the fewest requests in flight, with a price for seeking",
+	.summary = "OpenZFS's rule for mirrors: the fewest requests in flight, with a price for seeking",
 	.needs = READ_NEEDS_IN_FLIGHT,
 	.choose = choose,
 };

@@ -15,6 +15,9 @@
 //! [[prepare]]               # any number, in order, run once when the disks are prepared
 //! command = ["git", "init", "{pool}/repository"]
 //!
+//! # programs that scripts among the commands start; may be left out
+//! needs = ["awk"]
+//!
 //! [[process]]               # any number, all started at once
 //! command = ["btrfs", "filesystem", "defragment", "-r", "{tree}"]
 //! pause = "4s"              # before it is started again; may be left out
@@ -41,7 +44,7 @@ use crate::command::{TREE, read_command};
 use crate::disk_times::{DiskTimes, TIMES_BEFORE};
 use crate::fsload::Fsload;
 use crate::priority::Priority;
-use crate::read::{TomlTable, from_table, given, unknown};
+use crate::read::{TomlTable, from_table, given, unknown, values};
 use crate::snapshots::Snapshots;
 use crate::workload::{FioLoad, Workload};
 
@@ -65,6 +68,9 @@ pub struct Background {
     /// Largest number of bytes that the programs write together.
     pub room: Bytes,
     pub processes: Vec<Process>,
+    /// Programs that scripts among the commands start.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<String>,
     /// The workload that runs all the time beside the programs.
     pub workload: Option<Workload>,
     /// Snapshots that are taken at regular intervals.
@@ -116,6 +122,7 @@ impl Background {
         let has_trees = trees.is_some();
         let processes = table.read_tables("process", |one| Process::read(one, has_trees));
         let prepare = table.read_tables("prepare", |prepare| read_command(prepare, has_trees));
+        let needs = values(table.list("needs"));
         let room = table.within_or("room", Bytes::ZERO..=ROOM_MAX, Bytes::ZERO);
         let priority = Priority::from_table(table);
         let fio_load = table.has("workload").then(|| workload(table, workloads));
@@ -141,6 +148,7 @@ impl Background {
             prepare: prepare?,
             room: room?,
             processes: processes?,
+            needs,
             workload: given(fio_load)?,
             snapshots: snapshots?,
             priority: priority?,
@@ -157,6 +165,7 @@ impl Background {
             prepare: Vec::new(),
             room: Bytes::ZERO,
             processes: Vec::new(),
+            needs: Vec::new(),
             workload: Some(workload.clone()),
             snapshots: None,
             priority: workload.priority,
@@ -182,7 +191,8 @@ impl Background {
     pub fn programs(&self) -> impl Iterator<Item = &String> {
         let commands = self.processes.iter().map(|process| &process.command).chain(&self.prepare);
         // A word such as `{pool}/tool` is a program that the preparation makes.
-        commands.filter_map(|command| command.first()).filter(|name| !name.contains('{'))
+        let first = commands.filter_map(|command| command.first());
+        first.filter(|name| !name.contains('{')).chain(&self.needs)
     }
 
     /// Returns the bytes of all files that the background needs. The trees count twice, because a

@@ -23,6 +23,12 @@ pub(crate) const OURS: &str = "disklab: ";
 /// Signal to a process that writes beyond the limit on file sizes.
 const XFSZ: i32 = Signal::XFSZ.as_raw();
 const PANIC: &str = "Kernel panic - not syncing: ";
+/// Messages of a guest kernel whose program lost its process on the host, from
+/// arch/um/os-Linux/skas/process.c. The program gets a SIGSEGV.
+const LOST: [&str; 2] = ["failed to wait for stub", "failed to wait for SIGTRAP"];
+/// Reason of a trial with such a message, whatever its results.
+const LOST_PROCESS: &str = "a process of the guest was killed on the host, for example because \
+                            memory ran out; run fewer trials at a time (`--jobs`), or free memory";
 
 /// The process that executes a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,6 +111,9 @@ fn ended_well(folder: &Path, end: &End, who: Who) -> Result<(), String> {
 
 fn exited_well(folder: &Path, status: ExitStatus, who: Who) -> Result<(), String> {
     let console = tail(folder, names::CONSOLE)?;
+    if who == Who::Guest && has_lost_process(&console) {
+        return Err(LOST_PROCESS.to_owned());
+    }
     if let Some(panic) = console.lines().rev().find_map(|line| line.split_once(PANIC)) {
         return Err(format!("the guest kernel panicked: {}", panic.1.trim()));
     }
@@ -124,6 +133,16 @@ fn exited_well(folder: &Path, status: ExitStatus, who: Who) -> Result<(), String
         return Err(format!("the {}'s process died ({status}): {last}{why}", who.name()));
     }
     Ok(())
+}
+
+/// Returns true if a process of the guest was killed on the host.
+pub(super) fn has_lost_process(console: &str) -> bool {
+    console.lines().any(|line| LOST.iter().any(|words| line.contains(words)))
+}
+
+/// Returns true if the guest kernel or its first process said why it ended.
+pub(super) fn has_last_words(console: &str) -> bool {
+    console.contains(PANIC) || said(console).is_some()
 }
 
 fn did_all(folder: &Path, who: Who) -> Result<(), String> {

@@ -2,7 +2,9 @@
 //! trial recurs on every machine; after a fault of the machine, another machine is worth a try.
 
 use super::end::End;
-use super::evidence::{LEAST_ROOM, OURS, UNREAD, failed_step, tail, virtual_time};
+use super::evidence::{
+    LEAST_ROOM, OURS, UNREAD, failed_step, has_last_words, has_lost_process, tail, virtual_time,
+};
 use crate::describe::machine::DISKS;
 use crate::error::Error;
 use crate::room::check_room;
@@ -32,8 +34,15 @@ pub fn of_guest(folder: &Path, end: &End, reason: Option<&str>) -> Fault {
         _ if reason.is_some_and(is_unread) => true,
         // The machine may also be too slow.
         End::Silent(_) | End::PastWall(_) => true,
-        // After an error message, the library ends by SIGABRT.
-        End::Exited(_) => was_killed(end) || !matches!(virtual_time(folder), Ok(Some(_))),
+        // After an error message, the library ends by SIGABRT. A guest that ends badly without a
+        // message got a signal from outside.
+        End::Exited(status) => {
+            let is_silent =
+                || tail(folder, names::CONSOLE).is_ok_and(|text| !has_last_words(&text));
+            was_killed(end)
+                || !matches!(virtual_time(folder), Ok(Some(_)))
+                || !status.success() && is_silent()
+        }
         End::PastTime(_) | End::Talkative | End::Overfull(_) | End::Stopped => false,
     };
     if is_machines { Fault::Machine } else { of_what_is_left(folder) }
@@ -97,6 +106,7 @@ fn of_what_is_left(folder: &Path) -> Fault {
     };
     // No message can be written to a full disk.
     if console.lines().any(says)
+        || has_lost_process(&console)
         || step.is_some_and(|step| step.contains(BUS_ERROR))
         || is_full(folder)
     {
@@ -169,6 +179,13 @@ mod tests {
         let program =
             "{\"step\":\"failed\",\"error\":\"measure: fio failed (signal: 7 (SIGBUS))\"}\n";
         assert_eq!(fault(&[(names::STEPS, program)], &exited(0)), Fault::Machine);
+        let lost = "[ 0.9] wait_stub_done_seccomp : failed to wait for stub, pid = -1, errno = 11\n\
+            disklab: guest: measure: fio failed (signal: 11 (SIGSEGV)): it printed nothing\n";
+        assert_eq!(fault(&[(names::CONSOLE, lost)], &exited(0)), Fault::Machine);
+        // SIGINT and SIGABRT from outside.
+        for end in [exited(1 << 8), exited(Signal::ABORT.as_raw())] {
+            assert_eq!(fault(&[(names::CONSOLE, "[ 0.1] booted\n")], &end), Fault::Machine);
+        }
         // The guest ended well, and the machine fails to read its output.
         let (folder, end) = (tempfile::tempdir().unwrap(), exited(0));
         std::fs::write(folder.path().join(names::HEARTBEAT), [1; 64]).unwrap();

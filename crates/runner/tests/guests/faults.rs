@@ -31,6 +31,7 @@ pub fn tests() -> Vec<Trial> {
         crate::test("mkfs_that_fails", mkfs_that_fails),
         crate::test("a_setting_that_is_refused", a_setting_that_is_refused),
         crate::test("a_guest_that_is_killed", a_guest_that_is_killed),
+        crate::test("a_process_of_a_guest_that_is_killed", a_process_of_a_guest_that_is_killed),
         crate::test("a_guest_that_writes_over_itself", a_guest_that_writes_over_itself),
         crate::test("a_console_that_overflows", a_console_that_overflows),
         crate::test("output_that_overflows", output_that_overflows),
@@ -140,6 +141,19 @@ fn a_guest_that_is_killed() {
         assert!(Command::new("kill").args(["-KILL", pid]).status().unwrap().success());
     });
     assert!(reason.starts_with("the guest's process died (signal: 9"), "{reason}");
+}
+
+/// The machine kills a process in which a program of the guest runs, and not the guest's kernel.
+fn a_process_of_a_guest_that_is_killed() {
+    let reason = harmed(|pid| {
+        let stubs =
+            Command::new("pgrep").args(["-P", pid, "-x", "uml-userspace"]).output().unwrap();
+        let stubs = String::from_utf8(stubs.stdout).unwrap();
+        // The first one is the first process, the second one the shell.
+        let shell = stubs.lines().nth(1).expect("a program runs in the guest");
+        assert!(Command::new("kill").args(["-KILL", shell]).status().unwrap().success());
+    });
+    assert!(reason.starts_with("a process of the guest was killed on the host"), "{reason}");
 }
 
 /// Everything that the disk library can write to is overwritten, as by a wild pointer of the
