@@ -7,7 +7,7 @@
 //!
 //! Any user can take any name. So that nobody keeps root's runs from a disk, root also has a lock
 //! for each disk, in a folder that nobody else can open. The lock decides among root's runs. A name
-//! that another user holds is only a remark then.
+//! that another user holds, or that nobody listens at, is only a remark then.
 
 use std::collections::BTreeSet;
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -78,11 +78,16 @@ fn claim_with(disks: &[Disk], locks: Option<&Path>) -> Result<DiskClaim, String>
                 ));
             }
             Err(_) => match holder(&name) {
-                Some(user) if user != 0 && lock.is_some() => claim.remarks.push(format!(
-                    "{what}: a process of user {user} has the name by which disklabs keep this \
-                     disk to themselves; if it is a disklab, the two runs measure each other"
-                )),
-                _ => return Err(busy()),
+                Some(0) => return Err(busy()),
+                _ if lock.is_none() => return Err(busy()),
+                user => {
+                    let user =
+                        user.map_or("an unknown user".to_owned(), |user| format!("user {user}"));
+                    claim.remarks.push(format!(
+                        "{what}: a process of {user} has the name by which disklabs keep this \
+                         disk to themselves; if it is a disklab, the two runs measure each other"
+                    ));
+                }
             },
         }
         claim.locks_held.extend(lock);
@@ -128,6 +133,7 @@ mod tests {
     use std::time::Duration;
 
     use disklab_units::Bytes;
+    use rustix::net::{bind, listen};
     use rustix::process::Uid;
     use rustix::thread::set_thread_res_uid;
 
@@ -152,24 +158,44 @@ mod tests {
             disklab_testkit::skipped_without_root("only root can be another user");
             return;
         }
-        let minor = 0x1_0000 + (std::process::id() & 0xffff);
-        let name = format!("disklab on 4000:{minor}");
-        // The user of one thread only, and of the socket that it listens at.
-        let other = std::thread::spawn(move || {
-            let nobody = Uid::from_raw(65534);
-            set_thread_res_uid(nobody, nobody, nobody).unwrap();
-            UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap()
-        });
-        let other = other.join().unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let first = claim_with(&[disk(minor)], Some(&folder.path().join("locks"))).unwrap();
-        assert!(first.remarks[0].contains("a process of user 65534"), "{:?}", first.remarks);
-        // Other runs of root's are still refused, and so are runs of other users.
-        for locks in [Some(folder.path().join("locks")), None] {
-            let refused = claim_with(&[disk(minor)], locks.as_deref()).unwrap_err();
-            assert!(refused.contains("another disklab uses this disk now"), "{refused}");
+        for (nth, backlog) in [Some(128), Some(0), None].into_iter().enumerate() {
+            let minor = 0x1_0000 * (1 + nth as u32) + (std::process::id() & 0xffff);
+            let name =
+                SocketAddrUnix::new_abstract_name(format!("disklab on 4000:{minor}").as_bytes());
+            let name = name.unwrap();
+            // The user of one thread only, and of the socket that it listens at.
+            let taker = std::thread::spawn(move || {
+                let nobody = Uid::from_raw(65534);
+                set_thread_res_uid(nobody, nobody, nobody).unwrap();
+                let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+                let socket =
+                    || socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).unwrap();
+                let taken = socket();
+                bind(&taken, &name).unwrap();
+                let mut callers = Vec::new();
+                if let Some(backlog) = backlog {
+                    listen(&taken, backlog).unwrap();
+                    // Without a backlog, one caller fills the queue.
+                    if backlog == 0 {
+                        callers.push(socket());
+                        connect(&callers[0], &name).unwrap();
+                    }
+                }
+                (taken, callers)
+            });
+            let other = taker.join().unwrap();
+            let folder = tempfile::tempdir().unwrap();
+            let first = claim_with(&[disk(minor)], Some(&folder.path().join("locks"))).unwrap();
+            let user = if backlog == Some(128) { "user 65534" } else { "an unknown user" };
+            let remark = &first.remarks[0];
+            assert!(remark.contains(&format!("a process of {user}")), "{remark}");
+            // Other runs of root's are still refused, and so are runs of other users.
+            for locks in [Some(folder.path().join("locks")), None] {
+                let refused = claim_with(&[disk(minor)], locks.as_deref()).unwrap_err();
+                assert!(refused.contains("another disklab uses this disk now"), "{refused}");
+            }
+            drop(other);
         }
-        drop(other);
     }
 
     #[test]
