@@ -71,7 +71,7 @@ pub fn audit(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         match record_at(path) {
             Some(folder) => {
                 let record = records::open_at(&folder, screen)?;
-                records::remark_if_unprotected(&record, screen);
+                remark_on_unnamed(&record, screen)?;
                 changed.extend(records::changed_files(&record)?);
                 differ.extend(derived::differences(&record, screen)?);
                 rows.extend(of_record(&record));
@@ -148,6 +148,23 @@ fn record_at(path: &Path) -> Option<PathBuf> {
         return None;
     }
     records::find(path.to_str()?).ok().filter(|folder| records::is_record_or_damaged(folder))
+}
+
+/// Says how many results have no line. A run that is writing the record has such results for a
+/// moment.
+fn remark_on_unnamed(record: &Record, screen: &Screen) -> Result<(), Failure> {
+    let unnamed = record.unnamed_results();
+    if unnamed == 0 || disklab_record::is_written(record.folder())? {
+        return Ok(());
+    }
+    let (folders, hold) = (count(unnamed, "folder"), if unnamed == 1 { "holds" } else { "hold" });
+    screen.remark(&format!(
+        "{}: {folders} under raw/ {hold} results for which the record has no line; `disklab repair \
+         {}` makes lines of those whose numbers can be derived",
+        record.folder().display(),
+        records::name_in_shell(record.folder())
+    ));
+    Ok(())
 }
 
 fn of_record(record: &Record) -> Vec<Audited> {

@@ -56,13 +56,20 @@ pub fn open(run: &str, screen: &Screen) -> Result<Record, Failure> {
     open_at(&find(run)?, screen)
 }
 
-/// Opens the record in a folder. A remark says if `disklab repair` rebuilt lines of it.
+/// Opens the record in a folder, with the remarks of [`remark_on`].
 pub fn open_at(folder: &Path, screen: &Screen) -> Result<Record, Failure> {
     let record = Record::open(folder)?;
-    if let Some(sentence) = record.made_again() {
-        screen.remark(&sentence);
-    }
+    remark_on(&record, screen);
     Ok(record)
+}
+
+/// Says if `disklab repair` rebuilt lines of a record, and if changes of it cannot be detected.
+/// Every verb that reads a record calls this; only a page says the first by itself.
+pub fn remark_on(record: &Record, screen: &Screen) {
+    if let Some(sentence) = record.made_again() {
+        screen.remark_once(sentence);
+    }
+    remark_if_unprotected(record, screen);
 }
 
 /// Warns that an older disklab wrote the record, so that later changes of it cannot be detected.
@@ -76,7 +83,10 @@ pub fn remark_if_unprotected(record: &Record, screen: &Screen) {
         }
         _ => return,
     };
-    screen.remark(&format!("{} was written by an older disklab, {what}", name_of(record.folder())));
+    screen.remark_once(format!(
+        "{} was written by an older disklab, {what}",
+        name_of(record.folder())
+    ));
 }
 
 /// Lists raw files of a record that differ from their recorded digests, each with its trial.
@@ -121,6 +131,7 @@ pub fn with_trial(folder: &Path, trial: &str, screen: &Screen) -> Result<Record,
             for sentence in lost {
                 screen.remark(&format!("not read: {sentence}"));
             }
+            remark_on(&record, screen);
             Ok(record)
         }
         _ => Err(error),

@@ -184,6 +184,9 @@ pub fn report(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let folders = args.run.iter().map(|run| records::find(run)).collect::<Result<Vec<_>, _>>()?;
     check_distinct(&folders)?;
     let records = Records::open(&folders)?;
+    for record in &records.all {
+        records::remark_if_unprotected(record, screen);
+    }
     let output = args.output.clone().unwrap_or_else(|| default_output(&folders[0], format));
     let wanted = ReportOptions {
         metrics: args.metric.clone(),

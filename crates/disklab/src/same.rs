@@ -32,9 +32,6 @@ const AROUND: usize = 60;
 
 pub fn same(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let both = [records::open(&args.first, screen)?, records::open(&args.second, screen)?];
-    for record in &both {
-        records::remark_if_unprotected(record, screen);
-    }
     let [first, second] = &both;
     let differences = compare(first.folder(), second.folder())?;
     let fingerprint = fingerprint(first.folder())?;

@@ -1,8 +1,10 @@
 //! Output: tables or JSON on standard output, messages and progress on standard error.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use clap::ValueEnum;
 use disklab_stats::Verdict;
@@ -41,6 +43,8 @@ pub struct Screen {
     pub width: usize,
     /// True if progress can be drawn on standard error.
     pub progress: bool,
+    /// Remarks that are printed once at most, and were printed.
+    remarks: Mutex<BTreeSet<String>>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -80,6 +84,7 @@ impl Screen {
             color_errors: wanted(io::stderr().is_terminal()),
             width: if size == 0 { USUAL_WIDTH } else { size.max(LEAST_WIDTH) },
             progress: io::stderr().is_terminal() && can_paint(),
+            remarks: Mutex::default(),
         }
     }
 
@@ -92,8 +97,15 @@ impl Screen {
     /// Returns a screen of this width, without colours.
     #[cfg(test)]
     pub fn of_width(width: usize) -> Self {
-        let verb = String::new();
-        Self { json: false, verb, color: false, color_errors: false, width, progress: false }
+        Self {
+            json: false,
+            verb: String::new(),
+            color: false,
+            color_errors: false,
+            width,
+            progress: false,
+            remarks: Mutex::default(),
+        }
     }
 
     /// Returns standard output. Its errors become the right exit status with `?`.
@@ -168,6 +180,15 @@ impl Screen {
     pub fn json_error(&self, exit: Exit, failure: &Failure) {
         if !DOCUMENT_BEGUN.swap(true, Ordering::Relaxed) {
             document::print_error(exit, failure);
+        }
+    }
+
+    /// Prints a remark, unless the same remark was printed before.
+    pub fn remark_once(&self, message: String) {
+        let mut remarks = self.remarks.lock().unwrap_or_else(PoisonError::into_inner);
+        if !remarks.contains(&message) {
+            self.remark(&message);
+            remarks.insert(message);
         }
     }
 

@@ -37,7 +37,6 @@ pub fn show(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let folder = records::find(&args.run)?;
     let Some(id) = &args.trial else {
         let record = records::open_at(&folder, screen)?;
-        records::remark_if_unprotected(&record, screen);
         if screen.json {
             screen.json(&merge::MergedRecord::new(&CellIndex::new(&record)))?;
         } else {

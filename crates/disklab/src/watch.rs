@@ -49,9 +49,7 @@ pub fn watch(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         sleep(PAUSE);
     };
     picture.end();
-    if let Some(sentence) = record.made_again() {
-        screen.remark(&sentence);
-    }
+    records::remark_on(&record, screen);
     let mut out = screen.out();
     show::cells(&record, screen, &mut out)?;
     let tally = Tally::new(&record);

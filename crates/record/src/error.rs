@@ -36,6 +36,13 @@ pub enum RecordError {
     Line { path: PathBuf, line: usize, message: String },
 
     #[error(
+        "{}, line {line}: {message}; nothing was changed: restore that file from a copy of this \
+         record",
+        path.display()
+    )]
+    OtherRecord { path: PathBuf, line: usize, message: String },
+
+    #[error(
         "{} is being written by another disklab ({holder}); wait for it, or stop it",
         folder.display()
     )]

@@ -1,6 +1,6 @@
 //! `manifest.toml`: the plan of a run and its tools. Written once, before the first trial.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use disklab_protocol::digest::sha256_hex;
@@ -291,6 +291,11 @@ impl Manifest {
     pub(crate) fn key(&self, trial: &str) -> Option<&String> {
         let place = self.trials.iter().position(|listed| listed == trial)?;
         self.keys.get(place)
+    }
+
+    /// Returns the keys of all trials that have one.
+    pub(crate) fn keys_of_trials(&self) -> BTreeMap<&str, &str> {
+        self.trials.iter().map(String::as_str).zip(self.keys.iter().map(String::as_str)).collect()
     }
 
     /// Checks that every trial can name a folder, and is listed once.

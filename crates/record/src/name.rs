@@ -1,6 +1,6 @@
 //! Names of files and folders in a record: its own, runs, trials, and a trial's attempts.
 
-pub(crate) use disklab_protocol::names::{LAST, LOCK, MANIFEST, RAW, TRIALS};
+pub(crate) use disklab_protocol::names::{CLOSING, LAST, LOCK, MANIFEST, RAW, TRIALS};
 
 /// Largest number of bytes of a name. Filesystems allow 255; the rest is for the marks that are
 /// added here.

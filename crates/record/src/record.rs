@@ -68,7 +68,7 @@ impl Record {
                 let has_digests = || bytes.windows(9).any(|bytes| bytes == b"\"chain\":\"");
                 let chain =
                     manifest.as_ref().map_or_else(|_| Chain::new(has_digests()), Manifest::chain);
-                let (lines, bad) =
+                let (mut lines, bad) =
                     outcome::parse_what_can_be(&bytes, chain, counted.flatten().as_ref());
                 let path = path.display();
                 let (told, untold) = bad.split_at(bad.len().min(MOST_TOLD));
@@ -77,6 +77,13 @@ impl Record {
                 lost.extend(told.iter().map(sentence));
                 if !untold.is_empty() {
                     lost.push(format!("{path}: {} like these", count(untold.len(), "more line")));
+                }
+                if let Ok(manifest) = &manifest
+                    && let Err(error) = check_keys(folder, manifest, &lines, &bad)
+                {
+                    lost.push(error.to_string());
+                    let keys = manifest.keys_of_trials();
+                    lines.outcomes.retain(|outcome| other_key(&keys, outcome).is_none());
                 }
                 lines
             }
@@ -171,6 +178,27 @@ impl Record {
         trials.filter(|trial| parts.contains(&name::part(trial))).cloned().collect()
     }
 
+    /// Returns the number of complete folders of raw output that no line names, of trials of the
+    /// manifest. A run that is writing the record has such a folder for a moment.
+    pub fn unnamed_results(&self) -> usize {
+        let named: BTreeSet<&str> =
+            self.lines().iter().filter_map(|outcome| outcome.raw.as_deref()).collect();
+        let trials: BTreeSet<&str> = self.manifest.all_trials().map(String::as_str).collect();
+        let is_unnamed = |folder: &String| {
+            let trial = folder.split('~').next().unwrap_or_default();
+            name::is_attempt(folder)
+                && trials.contains(trial)
+                && !named.contains(format!("raw/{folder}").as_str())
+        };
+        let raw = self.folder.join(name::RAW);
+        let folders = fs::read_dir(&raw).into_iter().flatten().flatten();
+        folders
+            .filter_map(|folder| folder.file_name().into_string().ok())
+            .filter(is_unnamed)
+            .filter(|folder| raw.join(folder).join(name::CLOSING).is_file())
+            .count()
+    }
+
     /// Returns the folder of an outcome's raw output.
     pub fn raw(&self, outcome: &Outcome) -> Option<PathBuf> {
         outcome.raw.as_ref().map(|raw| self.folder.join(raw))
@@ -244,6 +272,45 @@ pub(crate) fn read_lines(folder: &Path, manifest: &Manifest) -> Result<Lines, Re
     // The count is read before the lines, because a run may add lines meanwhile.
     let last = read_last(folder, manifest)?;
     let path = folder.join(name::TRIALS);
-    outcome::parse(&read_own(&path)?, manifest.chain(), last.as_ref())
-        .map_err(|BadLine { line, message }| RecordError::Line { path, line, message })
+    let lines = outcome::parse(&read_own(&path)?, manifest.chain(), last.as_ref())
+        .map_err(|BadLine { line, message }| RecordError::Line { path, line, message })?;
+    check_keys(folder, manifest, &lines, &[])?;
+    Ok(lines)
+}
+
+/// Returns the manifest's key of an outcome's trial if the outcome has another key. Second
+/// measurements have no keys, and neither have older records.
+fn other_key<'a>(keys: &BTreeMap<&str, &'a str>, outcome: &Outcome) -> Option<&'a str> {
+    let (line, listed) = (outcome.key.as_ref()?, keys.get(outcome.trial.as_str())?);
+    (line != listed).then_some(listed)
+}
+
+/// Checks that readable lines have the keys that the manifest has for their trials. All programs
+/// write them so: a run with other keys cannot continue or extend a record. `bad` are the lines
+/// that cannot be read.
+pub(crate) fn check_keys(
+    folder: &Path,
+    manifest: &Manifest,
+    lines: &Lines,
+    bad: &[BadLine],
+) -> Result<(), RecordError> {
+    let keys = manifest.keys_of_trials();
+    let bad: BTreeSet<usize> = bad.iter().map(|bad| bad.line).collect();
+    let numbers = (1..).filter(|line| !bad.contains(line));
+    let mut others = numbers
+        .zip(&lines.outcomes)
+        .filter_map(|(line, outcome)| Some((line, outcome, other_key(&keys, outcome)?)));
+    let Some((line, outcome, listed)) = others.next() else { return Ok(()) };
+    let more = match others.count() {
+        0 => String::new(),
+        more => format!(" ({} like this)", count(more, "more line")),
+    };
+    let message = format!(
+        "the key of trial {} is {}, but {listed} in {}{more}: one of the two files belongs to \
+         another record",
+        outcome.trial,
+        outcome.key.as_deref().unwrap_or_default(),
+        folder.join(name::MANIFEST).display(),
+    );
+    Err(RecordError::OtherRecord { path: folder.join(name::TRIALS), line, message })
 }

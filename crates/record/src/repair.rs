@@ -22,6 +22,7 @@ use crate::fingerprint;
 use crate::manifest::Manifest;
 use crate::name;
 use crate::outcome::{self, Outcome, Status};
+use crate::record::check_keys;
 use crate::sync::{self, write_whole};
 use crate::writer::locked;
 use pieces::{Piece, pieces};
@@ -73,6 +74,10 @@ pub fn repair(folder: &Path, dry_run: bool, derive: Derive) -> Result<Repaired, 
     let (manifest, _lock) = locked(folder)?;
     let (lines, last) = (folder.join(name::TRIALS), folder.join(name::LAST));
     let (old, old_last) = (read(&lines)?, read(&last)?);
+    let (readable, bad) =
+        outcome::parse_what_can_be(old.as_deref().unwrap_or_default(), manifest.chain(), None);
+    // A line that is made again gets its key from the manifest.
+    check_keys(folder, &manifest, &readable, &bad)?;
     let count = old_last.as_ref().and_then(|bytes| LastLine::parse(bytes).ok());
     let mut work = Work::new(folder, &manifest, count, derive);
     let text = work.text(old.as_deref().unwrap_or_default())?;
@@ -400,8 +405,11 @@ impl<'a> Work<'a> {
         if self.count.is_none() && !self.manifest.is_protected() {
             missing = 0;
         }
+        // A complete folder without a line shows that a line is gone, also if the count was changed
+        // with the lines. A line that stays damaged may be the one of any folder.
+        let is_whole = !made.iter().any(|line| matches!(line, NewLine::Left { .. }));
         for folder in self.free.clone() {
-            if missing == 0 {
+            if missing == 0 && !is_whole {
                 break;
             }
             let nothing = Scanned::read(b"");
@@ -417,7 +425,7 @@ impl<'a> Work<'a> {
             };
             let place = made.iter().position(is_later).unwrap_or(made.len());
             made.insert(place, line);
-            missing -= 1;
+            missing = missing.saturating_sub(1);
         }
         if counted.is_some() {
             self.done.lost = missing;

@@ -56,8 +56,8 @@ pub fn find(targets: &[String], by: Order, screen: &Screen) -> Result<Vec<Entry>
             }
         }
     }
-    for sentence in all.iter().filter_map(|entry| entry.record.made_again()) {
-        screen.remark(&sentence);
+    for entry in &all {
+        records::remark_on(&entry.record, screen);
     }
     let mut seen = BTreeSet::new();
     all.retain(|entry| {

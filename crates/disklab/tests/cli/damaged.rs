@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use disklab_record::Record;
 
-use crate::derived::derived_record;
+use crate::derived::{derived_record, derived_record_with_keys};
 use crate::{HOME, disklab, done, run};
 
 /// Changes the lines of a record, and gives them valid digests.
@@ -65,6 +65,70 @@ fn a_file_of_a_record_that_is_gone_is_named() {
     }
 }
 
+/// A record with the manifest of another one, which has the same trials with other keys, is
+/// refused or named by every verb. `repair` says the same, and changes nothing.
+#[test]
+fn the_manifest_of_another_record_is_named() {
+    let here = tempfile::tempdir().expect("a folder");
+    let here = here.path();
+    derived_record_with_keys(here, "base", 3, "20s");
+    for (own, other) in [("20s", "10s"), ("10s", "20s")] {
+        let record = derived_record_with_keys(here, "run", 3, own);
+        let foreign = derived_record_with_keys(here, "other", 3, other);
+        for verb in [&["audit", "run"][..], &["audit", "other"]] {
+            let done = run(here, verb);
+            assert_eq!(done.status, Some(0), "{verb:?}: {}{}", done.out, done.err);
+        }
+        fs::copy(foreign.join("manifest.toml"), record.join("manifest.toml")).expect("room");
+        let before = files(&record).into_iter().map(|path| fs::read(path).expect("a file"));
+        let before: Vec<_> = before.collect();
+        let more: [&[&str]; 3] =
+            [&["run", "--resume", "run"], &["repair", "run"], &["repair", "run", "--dry-run"]];
+        for verb in READERS.into_iter().chain(more) {
+            let done = run(here, verb);
+            let words = format!("{}{}", done.out, done.err);
+            assert!(words.contains("trials.jsonl, line 1: the key of trial"), "{verb:?}: {words}");
+            assert!(words.contains("2 more lines like this"), "{verb:?}: {words}");
+            assert!(words.contains("belongs to another record"), "{verb:?}: {words}");
+            // A page shows what is left, and says what is not.
+            assert_eq!(done.status == Some(0), verb[0] == "report", "{verb:?}: {words}");
+            assert!(!here.join("made").exists(), "{verb:?}");
+        }
+        let after = files(&record).into_iter().map(|path| fs::read(path).expect("a file"));
+        assert_eq!(after.collect::<Vec<_>>(), before);
+        for folder in [record, foreign] {
+            fs::remove_dir_all(folder).expect("a folder");
+        }
+    }
+}
+
+/// Every verb that reads an older record says once that changes of its lines cannot be detected.
+#[test]
+fn a_record_without_digests_is_named_by_every_verb() {
+    let here = tempfile::tempdir().expect("a folder");
+    let here = here.path();
+    derived_record(here, "base", 3);
+    let record = derived_record(here, "run", 3);
+    let path = record.join("manifest.toml");
+    let text = fs::read_to_string(&path).expect("a manifest");
+    let (_, below) = text.split_once('\n').expect("lines");
+    fs::write(&path, below.replacen("schema = 3", "schema = 1", 1)).expect("room");
+    let path = record.join("trials.jsonl");
+    let text = fs::read_to_string(&path).expect("lines");
+    let bare = text.lines().map(|line| line.rsplit_once(",\"chain\":").expect("a digest").0);
+    fs::write(&path, bare.map(|line| format!("{line}}}\n")).collect::<String>()).expect("room");
+    fs::remove_file(record.join("trials.last")).expect("a count");
+    let twice: [&[&str]; 2] = [&["same", "run", "run"], &["history", "run", "base", "run"]];
+    for verb in READERS.into_iter().chain(twice) {
+        let done = run(here, verb);
+        let said = done.err.matches("run was written by an older disklab, without digests").count();
+        assert_eq!(said, 1, "{verb:?}: {}{}", done.out, done.err);
+        assert!(!done.out.contains("older disklab"), "{verb:?}: {}", done.out);
+        assert!(!done.err.contains("base was written"), "{verb:?}: {}", done.err);
+        let _ = fs::remove_dir_all(here.join("made"));
+    }
+}
+
 #[test]
 fn a_number_that_does_not_follow_from_its_raw_files_is_named() {
     let here = tempfile::tempdir().expect("a folder");
@@ -119,7 +183,7 @@ fn a_number_that_does_not_follow_from_its_raw_files_is_named() {
 }
 
 /// Words of which every message about a damaged record contains one.
-const SAYS: [&str; 19] = [
+const SAYS: [&str; 20] = [
     "TOML parse error",
     "not the outcome of a trial",
     "digest",
@@ -139,6 +203,7 @@ const SAYS: [&str; 19] = [
     "has an outcome of",
     "is incomplete",
     "differs",
+    "belongs to another record",
 ];
 
 /// A source of numbers drawn from a seed (xorshift64*).
@@ -177,12 +242,18 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Damages one of the chosen files of a record: a bit, a digit, a line, its end, or all of it.
-/// Returns a description of the damage.
-pub fn damage(record: &Path, draws: &mut Draws, chosen: impl Fn(&Path) -> bool + Copy) -> String {
+/// With another record, a file may also be replaced by the other record's. Returns a description of
+/// the damage.
+pub fn damage(
+    record: &Path,
+    other: Option<&Path>,
+    draws: &mut Draws,
+    chosen: impl Fn(&Path) -> bool + Copy,
+) -> String {
     let mut all = files(record);
     all.retain(|path| !path.ends_with("lock") && chosen(path));
     let path = all[draws.below(all.len())].clone();
-    let kind = draws.below(5);
+    let kind = draws.below(if other.is_some() { 6 } else { 5 });
     let mut bytes = fs::read(&path).expect("a file");
     let free = bytes.len();
     let place = draws.below(free);
@@ -194,7 +265,7 @@ pub fn damage(record: &Path, draws: &mut Draws, chosen: impl Fn(&Path) -> bool +
         1 => {
             let digits: Vec<usize> = (0..free).filter(|&at| bytes[at].is_ascii_digit()).collect();
             let Some(&at) = digits.get(draws.below(digits.len().max(1))) else {
-                return damage(record, draws, chosen);
+                return damage(record, other, draws, chosen);
             };
             bytes[at] = b'0' + (bytes[at] - b'0' + 1 + draws.below(9) as u8) % 10;
             "digit"
@@ -210,9 +281,19 @@ pub fn damage(record: &Path, draws: &mut Draws, chosen: impl Fn(&Path) -> bool +
             bytes.truncate(place);
             "end"
         }
-        _ => {
+        4 => {
             fs::remove_file(&path).expect("a file");
             return format!("{} is gone", path.display());
+        }
+        _ => {
+            let own = path.strip_prefix(record).expect("a file of the record");
+            let same = fs::read(other.expect("another record").join(own)).expect("the same file");
+            // Some files of a trial say nothing about it, and are the same in all records.
+            if same == bytes {
+                return damage(record, other, draws, chosen);
+            }
+            bytes = same;
+            "the file of another record instead"
         }
     };
     fs::write(&path, bytes).expect("room");
@@ -278,8 +359,9 @@ fn no_random_damage_is_silent() {
     let here = tempfile::tempdir().expect("a folder");
     let here = here.path();
     small_home(here);
-    derived_record(here, "base", TRIALS);
-    let whole = derived_record(here, "run", TRIALS);
+    derived_record_with_keys(here, "base", TRIALS, "20s");
+    let whole = derived_record_with_keys(here, "run", TRIALS, "20s");
+    let other = derived_record_with_keys(here, "other", TRIALS, "10s");
     let kept = here.join("kept");
     copy(&whole, &kept);
     let before = READERS.map(|verb| given(here, verb));
@@ -295,7 +377,7 @@ fn no_random_damage_is_silent() {
     for _ in 0..number("DISKLAB_DAMAGES", 100) {
         fs::remove_dir_all(&whole).expect("a folder");
         copy(&kept, &whole);
-        let what = damage(&whole, &mut draws, |_| true);
+        let what = damage(&whole, Some(&other), &mut draws, |_| true);
         for (verb, before) in READERS.iter().zip(&before) {
             let now = given(here, verb);
             let is_named = now.0 != Some(0) || verb[0] != "audit";

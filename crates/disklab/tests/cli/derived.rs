@@ -7,7 +7,7 @@ use disklab_config::{Lab, Suite, Trial};
 use disklab_disks::Op;
 use disklab_protocol::digest::sha256_hex;
 use disklab_record::outcome::Cell;
-use disklab_record::{Outcome, Record, Status};
+use disklab_record::{Outcome, Record, Status, Writer};
 use disklab_runner::derive;
 use disklab_trace::{Served, TraceWriter};
 use serde_json::{Value, json};
@@ -34,7 +34,16 @@ fn trials(record: &Record) -> Vec<Trial> {
 
 /// Makes a record whose first trials have numbers that follow from their raw files.
 pub fn derived_record(here: &Path, name: &str, count: usize) -> PathBuf {
-    let writer = fixture::begun(here, name);
+    filled(&fixture::begun(here, name), count)
+}
+
+/// Makes the same record with keys, of trials that measure for `runtime`.
+pub fn derived_record_with_keys(here: &Path, name: &str, count: usize, runtime: &str) -> PathBuf {
+    filled(&fixture::begun_with_keys(here, name, runtime), count)
+}
+
+/// Fills a record with the first trials, and returns its folder.
+fn filled(writer: &Writer, count: usize) -> PathBuf {
     let record = Record::open(writer.folder()).expect("a record");
     for (number, trial) in trials(&record).iter().take(count).enumerate() {
         let raw = writer.begin(&trial.id).expect("a folder");

@@ -86,6 +86,15 @@ pub fn begun(here: &Path, name: &str) -> Writer {
     begin(here, name, 2)
 }
 
+/// Begins a record whose trials have keys. The trials have the same names for each `runtime`, which
+/// their keys depend on.
+pub fn begun_with_keys(here: &Path, name: &str, runtime: &str) -> Writer {
+    let mut manifest = manifest(2, &SUITE.replace("20s", runtime));
+    let key = |trial: &String| sha256_hex(format!("{trial} {runtime}").as_bytes())[..32].to_owned();
+    manifest.keys = manifest.trials.iter().map(key).collect();
+    Record::create(&here.join("records"), name, &manifest).expect("a record")
+}
+
 /// Records the next successful trial of a record that [`begun`] has made.
 pub fn go_on(writer: &Writer, number: usize) {
     let (cell, seed) = (CELLS[number % CELLS.len()], (number / CELLS.len()) as u32 + 1);
@@ -110,13 +119,17 @@ pub fn seeds_record(here: &Path, name: &str, seeds: u32, factor: f64) -> PathBuf
 }
 
 fn begin(here: &Path, name: &str, seeds: u32) -> Writer {
+    Record::create(&here.join("records"), name, &manifest(seeds, SUITE)).expect("a record")
+}
+
+fn manifest(seeds: u32, suite: &str) -> Manifest {
     let trials = (1..=seeds).flat_map(|seed| CELLS.map(|cell| id(cell, seed))).collect();
-    let suite = Suite::new("quick", SUITE, vec!["kernel=7.3".to_owned()]);
+    let suite = Suite::new("quick", suite, vec!["kernel=7.3".to_owned()]);
     let mut manifest =
         Manifest::new(env!("CARGO_PKG_VERSION"), "2026-11-21T21:00:00Z", suite, trials);
     manifest.kernels.push(disklab_testkit::kernel("7.3", "7.3.4"));
     manifest.tools.push(Fact::new("fio", "fio-3.39, sha256 0123456789abcdef"));
-    Record::create(&here.join("records"), name, &manifest).expect("a record")
+    manifest
 }
 
 fn outcome(cell: [&str; 3], seed: u32) -> Outcome {

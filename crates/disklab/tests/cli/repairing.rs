@@ -124,7 +124,7 @@ fn any_damage_of_lines_is_mended() {
     for _ in 0..60 {
         fs::remove_dir_all(&folder).expect("a folder");
         copy(&kept, &folder);
-        let what = damage(&folder, &mut draws, |path| {
+        let what = damage(&folder, None, &mut draws, |path| {
             path.ends_with("trials.jsonl") || path.ends_with("trials.last")
         });
         let done = run(here, &["repair", "run"]);
@@ -138,6 +138,29 @@ fn any_damage_of_lines_is_mended() {
         }
     }
     assert!((20..60).contains(&restored), "{restored} of 60 were restored to the byte");
+}
+
+/// If the last lines are removed and the count is changed with them, raw files show that they are
+/// gone.
+#[test]
+fn lines_that_are_removed_with_their_count_are_made_again() {
+    let here = tempfile::tempdir().expect("a folder");
+    let here = here.path();
+    let folder = derived_record(here, "run", 4);
+    let before = numbers(&folder);
+    assert!(!run(here, &["audit", "run"]).err.contains("under raw/"));
+    let two: String = lines(&folder).split_inclusive('\n').take(2).collect();
+    fs::write(folder.join("trials.jsonl"), two).expect("room");
+    disklab_testkit::reseal(&folder);
+    let audit = run(here, &["audit", "run"]);
+    let named = "records/run: 2 folders under raw/ hold results for which the record has no line";
+    assert!(audit.err.contains(named), "{}", audit.err);
+    assert!(audit.err.contains("`disklab repair run`"), "{}", audit.err);
+    let done = run(here, &["repair", "run"]);
+    assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
+    assert_eq!(numbers(&folder), before);
+    assert!(!run(here, &["audit", "run"]).err.contains("under raw/"));
+    assert!(run(here, &["show", "run"]).err.contains("2 lines were made again"));
 }
 
 #[test]

@@ -149,3 +149,37 @@ fn every_raw_file_has_a_digest() {
         assert_eq!(changed(&record, &hostile).expect("nothing is read"), [file]);
     }
 }
+
+#[test]
+fn the_manifest_of_another_record_is_refused() {
+    let folder = tempdir().expect("a folder");
+    let made = |name: &str, keys: [&str; 2]| {
+        let mut manifest = manifest(&["a", "b"]);
+        manifest.keys = keys.map(str::to_owned).into();
+        let writer = Record::create(folder.path(), name, &manifest).expect("a record");
+        ["a", "b"].iter().for_each(|trial| run(&writer, trial, Status::Ok, "{}"));
+        (writer.folder().to_owned(), manifest)
+    };
+    let ((own, _), (other, manifest)) = (made("own", ["1", "2"]), made("other", ["1", "3"]));
+    Record::open(&own).expect("a record");
+    fs::copy(other.join("manifest.toml"), own.join("manifest.toml")).expect("room");
+    let said = "trials.jsonl, line 2: the key of trial b is 2, but 3 in";
+    let error = Record::open(&own).expect_err("another manifest").to_string();
+    assert!(error.contains(said) && error.contains("belongs to another record"), "{error}");
+    let error = Record::resume(&own, &manifest, Retry::Nothing).expect_err("another manifest");
+    assert!(error.to_string().contains(said), "{error}");
+    // The line whose key fits can be read.
+    let (record, lost) = Record::open_damaged(&own).expect("a line");
+    assert_eq!(record.lines().len(), 1);
+    assert!(lost.len() == 1 && lost[0].contains(said), "{lost:?}");
+    // Older records have no keys.
+    let path = own.join("manifest.toml");
+    let text = fs::read_to_string(&path).expect("a manifest");
+    let (_, below) = text.split_once('\n').expect("lines");
+    let mut old: toml::Table = below.parse().expect("TOML");
+    old.remove("keys").expect("keys");
+    let below = toml::to_string(&old).expect("plain data");
+    let text = format!("digest = \"{}\"\n{below}", sha256_hex(below.as_bytes()));
+    fs::write(&path, text).expect("room");
+    assert_eq!(Record::open(&own).expect("an older record").lines().len(), 2);
+}
