@@ -43,6 +43,25 @@ jobs in flight. A row breaks this rule if the two differ by more than a factor o
 
 ";
 
+/// The end of the page.
+const LIMITS: &str = "
+## Limits
+
+- **Runs.** Each number is one run. Only the first author has a second run, of some cells, and the \
+policies may have changed between the two. No table has a spread or an interval.
+- **Conditions.** The tables do not say which versions of the kernel, of fio and of the policies \
+ran, or how many disks of which size and model they ran on. So no row can be repeated exactly.
+- **Sources.** The author of forza-2025-05-08 says that an AI made this table from raw data, so that \
+it may have errors. The raw data is not in this tree. The first author's first run is prose in the \
+gist; this page uses it for the factors between two runs only.
+- **Checks.** A row that breaks no rule may still be wrong: the rules find only numbers that \
+contradict each other. Rows without percentiles are not checked by the second rule.
+- **Comparisons.** The factor beside the defragmentation is the largest of at most six cells. A \
+policy has to be that much faster or slower there to be *clearly* ahead or behind.
+- **Record.** The page is made from the published files alone. So it names no record, kernel or \
+commit of disklab.
+";
+
 /// A published row and its contradictions.
 struct Audited {
     table: &'static str,
@@ -78,7 +97,7 @@ pub fn page() -> anyhow::Result<String> {
     Ok(format!(
         "# What the published tables still say\n\n{}\n\n{}\nThese commands make this page from \
          [published/](published/README.md), and print the same findings:\n\n    cargo xtask \
-         results {NAME}\n    disklab audit docs/results/published\n\n{RULES}{}{}{}",
+         results {NAME}\n    disklab audit docs/results/published\n\n{RULES}{}{}{}{LIMITS}",
         answer(&rows, &conclusions),
         by_source(&rows),
         only_the_mean(&rows),

@@ -13,6 +13,7 @@ mod disks;
 mod facts;
 mod head;
 mod kind;
+mod limits;
 mod merged;
 mod notes;
 mod orders;
@@ -107,7 +108,8 @@ fn page(kind: &Kind, lab: &Lab, records: &[Record]) -> anyhow::Result<String> {
     section("Orders and their causes", &format!("{}{}", agreed(), agreement.text));
     section("Work of the disks", &disks_saw(lab, &merged));
     section("Sensitivity to parameters", &sensitivity::section(&merged));
-    section("Remarks", &notes::remarks(&merged));
+    section("Remarks", &format!("{}\n", notes::remarks(&merged)));
+    section("Limits", &limits::section(kind, lab, records, &merged));
     Ok(page)
 }
 

@@ -170,7 +170,9 @@ fn caveats(designs: &[Design]) -> String {
         "- The number of seeds that is enough is not known before a run. A user who takes the \
          largest number to be sure runs {}.\n- Both kinds of design limit the share of wrong \
          verdicts of better and worse to the same value. For this, each of the analyses of \
-         `--until-decided` has wider intervals than the one analysis of a fixed design.\n",
+         `--until-decided` has wider intervals than the one analysis of a fixed design.\n- A \
+         record names disklab's version and no commit, so this page names no commit of its \
+         records. `git log docs/results/{NAME}.md` lists the commits that changed the page.\n",
         count(most, "trial")
     )
 }
