@@ -2,9 +2,9 @@
 //!
 //! DiskSim is a disk simulator of Carnegie Mellon University. Its parameter files hold measurements
 //! of drives, each drive in several files. `NAME.parv` is an experiment, which takes the drive from
-//! `NAME.diskspecs`. This file takes mechanics and layout from `NAME.model`, which names a table of seek
-//! times, `NAME.seek`. `NAME.trace` has requests with the response times of the real drive. The
-//! reference manual defines all parameters (Bucy, Schindler, Schlosser, Ganger: The DiskSim
+//! `NAME.diskspecs`. This file takes mechanics and layout from `NAME.model`, which names a table of
+//! seek times, `NAME.seek`. `NAME.trace` has requests with the response times of the real drive.
+//! The reference manual defines all parameters (Bucy, Schindler, Schlosser, Ganger: The DiskSim
 //! Simulation Environment Version 4.0, CMU-PDL-08-101).
 //!
 //! [`syntax`] parses the language. [`drive`] makes the disk in it a [`disklab_disks::DetailedHdd`]

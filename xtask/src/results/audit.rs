@@ -51,9 +51,9 @@ const LIMITS: &str = "
 policies may have changed between the two. No table has a spread or an interval.
 - **Conditions.** The tables do not say which versions of the kernel, of fio and of the policies \
 ran, or how many disks of which size and model they ran on. So no row can be repeated exactly.
-- **Sources.** The author of forza-2025-05-08 says that an AI made this table from raw data, so that \
-it may have errors. The raw data is not in this tree. The first author's first run is prose in the \
-gist; this page uses it for the factors between two runs only.
+- **Sources.** The author of forza-2025-05-08 says that an AI made this table from raw data, so \
+that it may have errors. The raw data is not in this tree. The first author's first run is prose \
+in the gist; this page uses it for the factors between two runs only.
 - **Checks.** A row that breaks no rule may still be wrong: the rules find only numbers that \
 contradict each other. Rows without percentiles are not checked by the second rule.
 - **Comparisons.** The factor beside the defragmentation is the largest of at most six cells. A \

@@ -29,11 +29,11 @@ pub fn section(kind: &Kind, lab: &Lab, records: &[Record], merged: &Merged) -> S
          - **Seeds.** A cell has at most {}. So few seeds do not measure small differences. *Best* \
          and `>` on this page follow the rules that stand beside them, and have no error rate. \
          `disklab compare` gives verdicts.\n\
-         - **Kernel.** The records are of {} only. `latency`, `latency-rr` and `queue` follow their \
-         author's description, because their code was not available \
+         - **Kernel.** The records are of {} only. `latency`, `latency-rr` and `queue` follow \
+         their author's description, because their code was not available \
          ([VALIDITY.md](../VALIDITY.md#the-read-policies)).\n\
-         - **Filesystem.** It is fresh and holds the test file only, which was written in sequence. \
-         All seeds have the same layout.\n",
+         - **Filesystem.** It is fresh and holds the test file only, which was written in \
+         sequence. All seeds have the same layout.\n",
         count(seeds.len(), "seed"),
         listed(&versions)
     );

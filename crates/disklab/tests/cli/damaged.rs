@@ -116,7 +116,8 @@ fn a_record_without_digests_is_named_by_every_verb() {
     let path = record.join("trials.jsonl");
     let text = fs::read_to_string(&path).expect("lines");
     let bare = text.lines().map(|line| line.rsplit_once(",\"chain\":").expect("a digest").0);
-    fs::write(&path, bare.map(|line| format!("{line}}}\n")).collect::<String>()).expect("room");
+    let bare: Vec<_> = bare.map(|line| format!("{line}}}\n")).collect();
+    fs::write(&path, bare.concat()).expect("room");
     fs::remove_file(record.join("trials.last")).expect("a count");
     let twice: [&[&str]; 2] = [&["same", "run", "run"], &["history", "run", "base", "run"]];
     for verb in READERS.into_iter().chain(twice) {

@@ -157,7 +157,9 @@ fn the_manifest_of_another_record_is_refused() {
         let mut manifest = manifest(&["a", "b"]);
         manifest.keys = keys.map(str::to_owned).into();
         let writer = Record::create(folder.path(), name, &manifest).expect("a record");
-        ["a", "b"].iter().for_each(|trial| run(&writer, trial, Status::Ok, "{}"));
+        for trial in ["a", "b"] {
+            run(&writer, trial, Status::Ok, "{}");
+        }
         (writer.folder().to_owned(), manifest)
     };
     let ((own, _), (other, manifest)) = (made("own", ["1", "2"]), made("other", ["1", "3"]));

@@ -96,7 +96,8 @@ fn files_read_by(script: &str) -> Option<BTreeSet<String>> {
     let (log, script) = (traced.path().join("log"), traced.path().join("linux"));
     // The guest stays the child of its starter, since the tracer is its grandchild (-D).
     let text = format!(
-        "#!/bin/sh\nexec {STRACE} -D -f --seccomp-bpf -qq -s 4096 -e trace=openat -o {} {} \"$@\"\n",
+        "#!/bin/sh\n\
+         exec {STRACE} -D -f --seccomp-bpf -qq -s 4096 -e trace=openat -o {} {} \"$@\"\n",
         log.display(),
         place.kernel.path.display()
     );
