@@ -122,7 +122,7 @@ fn output(args: &NewArgs, lab: &Lab) -> Result<Option<PathBuf>, Failure> {
         Some(output) => output.clone(),
         None => own(),
     };
-    if output.symlink_metadata().is_ok() && !args.overwrite {
+    if whole_file::is_taken(&output)? && !args.overwrite {
         return Err(mistaken!(
             "{} exists already; choose another name, name a new file with -o, or replace it with \
              --overwrite",

@@ -299,7 +299,7 @@ fn link(folder: &Path, output: &Path) -> String {
 
 /// Writes a report. An existing file that is not a report is kept.
 pub fn write(output: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    if output.symlink_metadata().is_ok() && !is_report(output) {
+    if whole_file::is_taken(output)? && !is_report(output) {
         return Err(mistaken!(
             "{} exists and is not a report of disklab's; remove it, or name another file with -o",
             output.display()

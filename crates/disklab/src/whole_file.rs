@@ -2,20 +2,32 @@
 
 use std::fmt::Display;
 use std::fs::Permissions;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::exit::{Failure, cannot, mistaken};
 
+/// Returns whether something has this name. If that cannot be found out, the file must not be
+/// replaced.
+pub fn is_taken(path: &Path) -> Result<bool, Failure> {
+    match path.symlink_metadata() {
+        Ok(_) => Ok(true),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(false)
+        }
+        Err(error) => Err(cannot!("cannot see whether {} exists: {error}", path.display())),
+    }
+}
+
 /// Returns the new file that `-o` names, or None for standard output.
 pub fn new_file(output: Option<&PathBuf>) -> Result<Option<&Path>, Failure> {
     let output = output.map(PathBuf::as_path).filter(|output| *output != Path::new("-"));
-    match output.filter(|output| output.symlink_metadata().is_ok()) {
-        Some(taken) => {
+    match output {
+        Some(taken) if is_taken(taken)? => {
             Err(mistaken!("{} exists already; name a new file with -o", taken.display()))
         }
-        None => Ok(output),
+        free => Ok(free),
     }
 }
 

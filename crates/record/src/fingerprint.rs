@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use disklab_files::{FileKind, TRACE};
@@ -94,15 +94,29 @@ fn add_digests(
 
 /// Returns the path of a raw file that a line names, or None if the path leads out of the folder,
 /// or to anything but a file.
-fn inside(raw: &Path, file: &str) -> Option<PathBuf> {
+fn inside(raw: &Path, file: &str) -> Result<Option<PathBuf>, RecordError> {
     let mut path = raw.to_owned();
+    let mut kind = None;
     for name in file.split('/') {
-        path.push(Some(name).filter(|name| !["", ".", ".."].contains(name))?);
-        if path.symlink_metadata().ok()?.is_symlink() {
-            return None;
+        if ["", ".", ".."].contains(&name) {
+            return Ok(None);
         }
+        path.push(name);
+        let meta = match path.symlink_metadata() {
+            Err(error)
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+            {
+                return Ok(None);
+            }
+            // The file may be as it was, and the machine failed.
+            meta => meta.map_err(RecordError::io("look for", &path))?,
+        };
+        if meta.is_symlink() {
+            return Ok(None);
+        }
+        kind = Some(meta.file_type());
     }
-    path.is_file().then_some(path)
+    Ok(kind.is_some_and(|kind| kind.is_file()).then_some(path))
 }
 
 /// Returns the raw files of a trial that were changed or removed since it was recorded, so that its
@@ -135,7 +149,7 @@ fn changed_among(
     let files = outcome.files.iter().chain(&outcome.other_files);
     for (file, recorded) in files.filter(|(file, _)| wanted(file)) {
         // A record may name anything, so only files in this folder are read.
-        let now = match inside(&raw, file) {
+        let now = match inside(&raw, file)? {
             Some(path) => read_sha256(&path, &TRACE)?,
             None => None,
         };

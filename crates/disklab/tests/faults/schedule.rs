@@ -222,9 +222,13 @@ fn unlike(scene: &Scene, verb: usize, here: &Path, said: &Said) -> Vec<String> {
         // An incomplete file has a name of its own.
         made.retain(|path, _| path.extension().is_none_or(|end| end != "part"));
     }
+    let page = fs::read_to_string(here.join("made.html")).unwrap_or_default();
+    if page.trim_end().ends_with("</html>") && page.contains("What could not be read") {
+        // The page is complete, whether or not its name could be printed.
+        made.remove(Path::new("made.html"));
+    }
     if said.ended == usual.said.ended {
         // A warning is printed beside the result, and also stands on the page.
-        let page = fs::read_to_string(here.join("made.html")).unwrap_or_default();
         if said.err != usual.said.err || page.contains("What could not be read") {
             return wrong;
         }
