@@ -205,7 +205,7 @@ fn drop_capabilities() -> io::Result<()> {
 
 /// System calls that change the machine without opening a file for writing, or that reach other
 /// processes. A booted guest needs none of them.
-const REFUSED_CALLS: [c_long; 34] = [
+const REFUSED_CALLS: [c_long; 47] = [
     libc::SYS_socket,
     libc::SYS_io_uring_setup,
     libc::SYS_chmod,
@@ -239,8 +239,21 @@ const REFUSED_CALLS: [c_long; 34] = [
     libc::SYS_bpf,
     libc::SYS_perf_event_open,
     libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
     libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
     libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_keyctl,
 ];
 
 /// ioctls of the host that a guest needs: those of terminals (`0x54..`), except those that type for
@@ -377,6 +390,8 @@ mod tests {
                 TcpListener::bind("127.0.0.1:0").err(),
                 UdpSocket::bind("127.0.0.1:0").err(),
                 UnixStream::connect("/run/dbus/system_bus_socket").err(),
+                // SAFETY: There is no segment -1, so that nothing can be removed.
+                check(unsafe { libc::syscall(libc::SYS_shmctl, -1, libc::IPC_RMID, 0) }).err(),
             ];
             for (number, error) in refused.into_iter().enumerate() {
                 let error = error.unwrap_or_else(|| panic!("try {number} was permitted"));
