@@ -29,13 +29,6 @@ pub enum Error {
     )]
     NoCellInCommon { first: String, other: String },
 
-    #[error(
-        "a recommendation compares every two values of {compared} in {record}, {pairs} times in \
-         all and for each metric, and disklab does that {most} times at most; run or import fewer \
-         values, or use the numbers that `disklab export` writes"
-    )]
-    TooManyPairs { record: String, compared: String, pairs: usize, most: usize },
-
     /// `found` are the names that the records have besides the `known` ones.
     #[error("no trial has the number `{metric}`; the known ones are {known}{}", more(found))]
     NoMetric { metric: String, known: String, found: Vec<String> },

@@ -32,10 +32,6 @@ pub struct MatchedTrials<'a> {
     pub repeated: Vec<RepeatedTrial<'a>>,
 }
 
-/// Largest number of pairs of values in a record. Each takes about 1.6 kB, and a foreign table of
-/// 8,000 names has 32 million.
-const MOST_PAIRS: usize = 250_000;
-
 /// A trial's first measurement and its second.
 pub type RepeatedTrial<'a> = (&'a Outcome, &'a Outcome);
 
@@ -82,31 +78,31 @@ pub fn match_across<'a>(
 }
 
 /// Matches the trials of every two values of the axis `compared`, with equal values of all other
-/// axes. For several records and [`RECORD`], it matches the trials of every two records. An error
-/// says that there are too many values.
+/// axes. For several records and [`RECORD`], it matches the trials of every two records.
 pub fn match_pairs<'a>(
     records: &[CellIndex<'a>],
     compared: &str,
     trust: Trust,
-) -> Result<Vec<MatchedTrials<'a>>, Error> {
+) -> Vec<MatchedTrials<'a>> {
     if compared == RECORD && records.len() > 1 {
         let pairs = records
             .iter()
             .enumerate()
             .flat_map(|(at, first)| records[at + 1..].iter().map(move |other| (first, other)));
         let matched = |(first, other)| match_records(first, other, None, trust).unwrap_or_default();
-        let pairs = pairs.filter(|(first, other)| first.name() != other.name());
-        return Ok(pairs.flat_map(matched).collect());
+        return pairs
+            .filter(|(first, other)| first.name() != other.name())
+            .flat_map(matched)
+            .collect();
     }
-    let all = records.iter().map(|index| pairs_of_values(index, compared, trust));
-    Ok(all.collect::<Result<Vec<_>, _>>()?.concat())
+    records.iter().flat_map(|index| pairs_of_values(index, compared, trust)).collect()
 }
 
 fn pairs_of_values<'a>(
     index: &CellIndex<'a>,
     compared: &str,
     trust: Trust,
-) -> Result<Vec<MatchedTrials<'a>>, Error> {
+) -> Vec<MatchedTrials<'a>> {
     let cells = cells(index, trust);
     let repeated = repeated_as_indexed(index, trust);
     let seeded = !is_imported(index.record);
@@ -114,11 +110,6 @@ fn pairs_of_values<'a>(
     for (cell, seeds) in &cells {
         let Some(value) = cell.value(compared) else { continue };
         groups.entry(cell.without(compared)).or_default().push((value, seeds));
-    }
-    let pairs = groups.values().map(|sides| sides.len() * sides.len().saturating_sub(1) / 2).sum();
-    if pairs > MOST_PAIRS {
-        let (record, compared) = (index.name(), compared.to_owned());
-        return Err(Error::TooManyPairs { record, compared, pairs, most: MOST_PAIRS });
     }
     let mut all = Vec::new();
     for (cell, sides) in groups {
@@ -130,7 +121,7 @@ fn pairs_of_values<'a>(
             }
         }
     }
-    Ok(all)
+    all
 }
 
 /// Matches all cells of a record with those that differ in the baseline's axis only.

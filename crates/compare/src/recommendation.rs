@@ -109,7 +109,7 @@ pub fn recommend(
         (cell, counting.collect())
     });
     let trials: Vec<(Cell, Candidates)> = trials.collect();
-    let mut pairs = match_pairs(records, compared, rule.trust)?;
+    let mut pairs = match_pairs(records, compared, rule.trust);
     pairs.retain(|matched| !sensitivity::is_at_end(&matched.cell));
     let Some(mut found) = judge(&trials, &pairs, compared, baseline, metrics, rule)? else {
         return Ok(None);

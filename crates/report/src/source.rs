@@ -140,7 +140,7 @@ impl<'a> ReportSource<'a> {
         let groups = groups::groups(&indexes, &compared, &running);
         let values = groups.iter().flat_map(|group| &group.choices).map(|choice| &choice.value);
         let choices = values.cloned().unique().collect();
-        let every_two = match_pairs(&indexes, &compared, Trust::Sound)?;
+        let every_two = match_pairs(&indexes, &compared, Trust::Sound);
         let pairs = metrics.chunks(1).flat_map(|metric| {
             // Without enough trials for an estimate, there is no standing either.
             compare(&every_two, metric, rule, design.as_ref()).unwrap_or_default()

@@ -190,31 +190,3 @@ fn a_run_with_few_processes_says_what_is_missing() {
         check(&[Limit(&what, &setup.replace("PROCESSES", processes), ending)], false);
     }
 }
-
-/// Work that was once quadratic: with limits of processor time that the quadratic programs needed
-/// many times over.
-#[test]
-fn names_and_trials_by_the_thousand_take_seconds() {
-    let here = tempfile::tempdir().expect("a folder");
-    let here = here.path();
-    crate::copy_home(here);
-    let rows: Vec<_> = (0..8000).map(|row| format!("w,p{row},{}", 1000 + row)).collect();
-    let table = format!("workload,policy,iops\n{}\n", rows.join("\n"));
-    fs::write(here.join("names.csv"), table).expect("room");
-    for (seconds, status, words, arguments) in [
-        (5, 0, "record: names", "import names.csv --out names"),
-        (5, 2, "31996000 times in all", "compare names"),
-        (5, 2, "31996000 times in all", "report names"),
-        (40, 0, "36000 trials", "plan read-policy-quick --seeds 1000"),
-    ] {
-        let plain = disklab(here);
-        let mut command = Command::new("bash");
-        let script = format!("ulimit -t {seconds} -v 4000000; exec \"$0\" {arguments}");
-        command.args(["-c", &script]).arg(plain.get_program());
-        command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        let done = done(command.current_dir(here).output().expect("it starts"));
-        let said = format!("{}\n{}", done.out, done.err);
-        assert_eq!(done.status, Some(status), "{arguments}: {said}");
-        assert!(said.replace(['\n', ','], " ").contains(words), "{arguments}: {said}");
-    }
-}
