@@ -1,7 +1,7 @@
 //! The choice of trials to compare: those of one seed if seeds are shared, otherwise all of one
 //! side with all of the other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use disklab_record::outcome::Cell;
 use disklab_record::{Outcome, Record, Status};
@@ -77,40 +77,74 @@ pub fn match_across<'a>(
     match_records(first, other, Some(apart), trust)
 }
 
+/// Largest number of comparisons of every two values. Time and memory grow with the square of the
+/// number of values: 447 values have 99,681 pairs.
+pub const MOST_OF_PAIRS: usize = 100_000;
+
 /// Matches the trials of every two values of the axis `compared`, with equal values of all other
-/// axes. For several records and [`RECORD`], it matches the trials of every two records.
+/// axes. For several records and [`RECORD`], it matches the trials of every two records. Returns
+/// the number of comparisons as an error if it is larger than [`MOST_OF_PAIRS`]: the pairs, times
+/// the number of metrics.
 pub fn match_pairs<'a>(
     records: &[CellIndex<'a>],
     compared: &str,
+    metrics: usize,
     trust: Trust,
-) -> Vec<MatchedTrials<'a>> {
+) -> Result<Vec<MatchedTrials<'a>>, usize> {
+    let check = |pairs: usize| match pairs.saturating_mul(metrics) {
+        comparisons if comparisons > MOST_OF_PAIRS => Err(comparisons),
+        _ => Ok(()),
+    };
     if compared == RECORD && records.len() > 1 {
+        let cells = records.iter().map(|index| index.trials.iter().map(|trial| &trial.cell));
+        let cells = cells.map(|cells| cells.collect::<HashSet<_>>().len());
+        check(pairs_among(records.len()).saturating_mul(cells.max().unwrap_or(0)))?;
         let pairs = records
             .iter()
             .enumerate()
             .flat_map(|(at, first)| records[at + 1..].iter().map(move |other| (first, other)));
         let matched = |(first, other)| match_records(first, other, None, trust).unwrap_or_default();
-        return pairs
+        return Ok(pairs
             .filter(|(first, other)| first.name() != other.name())
             .flat_map(matched)
-            .collect();
+            .collect());
     }
-    records.iter().flat_map(|index| pairs_of_values(index, compared, trust)).collect()
+    let cells: Vec<_> = records.iter().map(|index| cells(index, trust)).collect();
+    let groups: Vec<_> = cells.iter().map(|cells| group_by_value(cells, compared)).collect();
+    let sides = groups.iter().flat_map(IndexMap::values);
+    check(sides.map(|sides| pairs_among(sides.len())).sum())?;
+    let all = records.iter().zip(groups);
+    Ok(all.flat_map(|(index, groups)| pairs_of_values(index, groups, compared, trust)).collect())
+}
+
+/// Returns the number of pairs among things.
+const fn pairs_among(things: usize) -> usize {
+    things * things.saturating_sub(1) / 2
+}
+
+/// Cells without the compared axis, each with its values of that axis and their trials.
+type ValuesOfCells<'c, 'a> = IndexMap<Cell, Vec<(&'c str, &'c Seeds<'a>)>>;
+
+fn group_by_value<'c, 'a>(
+    cells: &'c IndexMap<Cell, Seeds<'a>>,
+    compared: &str,
+) -> ValuesOfCells<'c, 'a> {
+    let mut groups: ValuesOfCells = IndexMap::new();
+    for (cell, seeds) in cells {
+        let Some(value) = cell.value(compared) else { continue };
+        groups.entry(cell.without(compared)).or_default().push((value, seeds));
+    }
+    groups
 }
 
 fn pairs_of_values<'a>(
     index: &CellIndex<'a>,
+    groups: ValuesOfCells<'_, 'a>,
     compared: &str,
     trust: Trust,
 ) -> Vec<MatchedTrials<'a>> {
-    let cells = cells(index, trust);
     let repeated = repeated_as_indexed(index, trust);
     let seeded = !is_imported(index.record);
-    let mut groups: IndexMap<Cell, Vec<(&str, &Seeds)>> = IndexMap::new();
-    for (cell, seeds) in &cells {
-        let Some(value) = cell.value(compared) else { continue };
-        groups.entry(cell.without(compared)).or_default().push((value, seeds));
-    }
     let mut all = Vec::new();
     for (cell, sides) in groups {
         for (at, second) in sides.iter().enumerate() {
@@ -136,16 +170,19 @@ fn match_baseline<'a>(
     };
     let cells = cells(index, trust);
     let repeated = repeated_as_indexed(index, trust);
+    let mut baselines: IndexMap<Cell, &Seeds> = IndexMap::new();
+    for (cell, seeds) in &cells {
+        if cell.value(&compared) == Some(&baseline) {
+            baselines.entry(cell.without(&compared)).or_insert(seeds);
+        }
+    }
     let mut all = Vec::new();
     for (cell, seeds) in &cells {
         let Some(value) = cell.value(&compared).filter(|value| *value != baseline) else {
             continue;
         };
         let rest = cell.without(&compared);
-        let is_baseline = |other: &Cell| {
-            other.value(&compared) == Some(&baseline) && other.without(&compared) == rest
-        };
-        if let Some((_, others)) = cells.iter().find(|(other, _)| is_baseline(other)) {
+        if let Some(others) = baselines.get(&rest) {
             let seeded = !is_imported(index.record);
             let mut matched = MatchedTrials::new(rest, (value, seeds), (&baseline, others), seeded);
             matched.take_repeated(&repeated, Some(&compared));

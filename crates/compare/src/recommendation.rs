@@ -19,7 +19,7 @@ use crate::comparison::Comparison;
 use crate::decision::DecisionRule;
 use crate::error::Error;
 use crate::index::{CellIndex, side_by_side};
-use crate::matching::{MatchedTrials, Trust, counted, match_pairs};
+use crate::matching::{MOST_OF_PAIRS, MatchedTrials, Trust, counted, match_pairs};
 use crate::metric::Metric;
 use crate::sensitivity::{self, compare};
 use crate::sequential::SequentialDesign;
@@ -91,7 +91,8 @@ pub struct AxisChoice {
 pub type Candidates<'a> = IndexMap<String, Vec<&'a Outcome>>;
 
 /// Recommends a value of the axis `compared` for the cells of some records; for several records and
-/// [`crate::RECORD`], one of the records. `None` if no cell has two candidates with a result.
+/// [`crate::RECORD`], one of the records. `None` if no cell has two candidates with a result, or if
+/// the candidates are too many ([`too_many`]).
 pub fn recommend(
     records: &[CellIndex],
     compared: &str,
@@ -99,6 +100,9 @@ pub fn recommend(
     metrics: &[Metric],
     rule: &RecommendationRule,
 ) -> Result<Option<Recommendation>, Error> {
+    let Ok(mut pairs) = match_pairs(records, compared, metrics.len(), rule.trust) else {
+        return Ok(None);
+    };
     // No real disk is at an end of an estimate's range.
     let cells = side_by_side(records, compared).into_iter();
     let trials = cells.filter(|(cell, _)| !sensitivity::is_at_end(cell)).map(|(cell, values)| {
@@ -109,7 +113,6 @@ pub fn recommend(
         (cell, counting.collect())
     });
     let trials: Vec<(Cell, Candidates)> = trials.collect();
-    let mut pairs = match_pairs(records, compared, rule.trust);
     pairs.retain(|matched| !sensitivity::is_at_end(&matched.cell));
     let Some(mut found) = judge(&trials, &pairs, compared, baseline, metrics, rule)? else {
         return Ok(None);
@@ -125,6 +128,21 @@ pub fn recommend(
     }
     found.write_words(rule, records);
     Ok(Some(found))
+}
+
+/// Says, without a full stop, why there is no recommendation of so many candidates. Returns None if
+/// they are few enough.
+pub fn too_many(
+    records: &[CellIndex],
+    compared: &str,
+    metrics: &[Metric],
+    trust: Trust,
+) -> Option<String> {
+    let comparisons = match_pairs(records, compared, metrics.len(), trust).err()?;
+    Some(format!(
+        "it compares every two values of {compared}, which takes {comparisons} comparisons (at most \
+         {MOST_OF_PAIRS}); compare fewer values, or fewer metrics (--metric)"
+    ))
 }
 
 /// Ranks the candidates of all cells and applies the rule. `pairs` has the matched trials of every

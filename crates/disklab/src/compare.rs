@@ -5,6 +5,7 @@ mod mmtests;
 use std::io::Write;
 
 use disklab_compare::conclusion::MoreSeeds;
+use disklab_compare::recommendation::too_many;
 use disklab_compare::{
     CellIndex, Comparison, DecisionRule, ErrorControl, Metric, MetricUse, Recommendation,
     RecommendationRule, RelativeChange, SequentialDesign, Trust, Weight, answer, check_measured,
@@ -220,6 +221,10 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
             weights: &args.weight,
         },
     )?;
+    if recommendation.is_none() {
+        let why = too_many(&indexes, &compared, &metrics, args.of.trust());
+        why.into_iter().for_each(|why| screen.remark(&format!("no recommendation: {why}")));
+    }
     let sentences = conclusion::sentences(&comparisons);
     let more_seeds = conclusion::more_seeds(&comparisons, &indexes);
     let of_machine: Vec<String> =

@@ -28,6 +28,8 @@ pub fn markdown(source: &ReportSource) -> String {
         out.extend(recommendation.to_settle.iter().map(|command| format!("- `{command}`")));
         out.push("\n### Verdicts\n".to_owned());
     }
+    let why = source.no_recommendation.iter();
+    out.extend(why.map(|why| format!("No recommendation: {}.\n", plain(why))));
     let without = source.no_comparisons.as_ref();
     out.extend(without.map(|why| format!("No verdicts: {}.\n", plain(why))));
     let sentences = source.sentences();

@@ -8,6 +8,7 @@ pub use open::Records;
 
 use disklab_compare::conclusion::MoreSeeds;
 use disklab_compare::matching::match_pairs;
+use disklab_compare::recommendation::too_many;
 use disklab_compare::{
     CellIndex, Comparison, DecisionRule, Error, MatchedTrials, Metric, MetricUse, Recommendation,
     RecommendationRule, SequentialDesign, Trust, Weight, answer, check_measured, compare,
@@ -76,6 +77,8 @@ pub struct ReportSource<'a> {
     pub no_comparisons: Option<String>,
     /// Recommended value of the compared axis; `None` if no cell has two values with a result.
     pub recommendation: Option<Recommendation>,
+    /// Reason why there is no recommendation, without a full stop, if choices are too many.
+    pub no_recommendation: Option<String>,
     /// Groups of cells that differ in `compared` only, in the order of the records.
     pub groups: Vec<Group<'a>>,
     choices: Vec<String>,
@@ -137,10 +140,16 @@ impl<'a> ReportSource<'a> {
         };
         let running: Vec<&Record> =
             all.iter().zip(&merged).filter(|(_, one)| one.goes_on).map(|(one, _)| one).collect();
+        let no_recommendation = match (&no_comparisons, &recommendation) {
+            (None, None) => too_many(&indexes, &compared, &by, Trust::Sound),
+            _ => None,
+        };
         let groups = groups::groups(&indexes, &compared, &running);
         let values = groups.iter().flat_map(|group| &group.choices).map(|choice| &choice.value);
         let choices = values.cloned().unique().collect();
-        let every_two = match_pairs(&indexes, &compared, Trust::Sound);
+        // Of too many choices, only the comparisons with the baseline are known.
+        let every_two = match_pairs(&indexes, &compared, metrics.len(), Trust::Sound);
+        let every_two = every_two.unwrap_or_default();
         let pairs = metrics.chunks(1).flat_map(|metric| {
             // Without enough trials for an estimate, there is no standing either.
             compare(&every_two, metric, rule, design.as_ref()).unwrap_or_default()
@@ -162,6 +171,7 @@ impl<'a> ReportSource<'a> {
             comparisons,
             no_comparisons,
             recommendation,
+            no_recommendation,
             groups,
             choices,
             pairs,

@@ -190,3 +190,52 @@ fn a_run_with_few_processes_says_what_is_missing() {
         check(&[Limit(&what, &setup.replace("PROCESSES", processes), ending)], false);
     }
 }
+
+/// A suite of 40,000 trials.
+const MANY_TRIALS: &str = r#"
+question = "How long does the plan of many trials take?"
+seeds = 1000
+memory = "1 GiB"
+runtime = { rotational = "20ms", solid_state = "20ms" }
+[axes]
+array = ["hdd-raid1", "constant-raid1"]
+workload = ["randread-4k-qd1", "randread-4k-qd32", "seqread-1m-qd16", "smoke-randread", "two-files"]
+policy = ["pid", "round-robin:4k", "latency", "queue"]
+"#;
+
+/// Runs commands on large input under limits of processor time and of address space. Each command
+/// needs about a second at most; if its work grew with the square of its input, it would need more
+/// than the limit of 10 s or of memory.
+#[test]
+fn commands_on_large_input_need_no_time_or_memory_of_its_square() {
+    let here = tempfile::tempdir().expect("a folder");
+    let here = here.path();
+    let rows = (0..8000).map(|row| format!("w,p{row},{}\n", 1000 + row * 7 % 311));
+    let table = format!("workload,policy,iops\n{}", rows.collect::<String>());
+    fs::write(here.join("many.csv"), &table).expect("room");
+    fs::write(here.join("many.toml"), MANY_TRIALS).expect("room");
+    let dashes = format!("{}.csv", "-".repeat(200));
+    fs::write(here.join(&dashes), "policy,iops\npid,5\n").expect("room");
+    let dashes = format!("./{dashes}");
+    let six_names = "{a}-{b}-{c}-{d}-{e}-{f}.json";
+    // The exit status, words of standard output or standard error, and the arguments.
+    let commands: [(i32, &str, &[&str]); 4] = [
+        (0, "8000 rows of 1 file", &["import", "many.csv", "--out", "many"]),
+        (0, "it compares every two values of policy", &["compare", "./many"]),
+        (0, "40000 trials", &["plan", "many.toml"]),
+        (2, "does not match", &["import", &dashes, "--cell", six_names, "--out", "six"]),
+    ];
+    for (status, words, arguments) in commands {
+        let plain = disklab(here);
+        let mut command = Command::new("bash");
+        let limits = "ulimit -t 10 && ulimit -v 1500000 || exit 99; exec \"$@\"";
+        command.args(["-c", limits, "bash"]).arg(plain.get_program()).args(arguments);
+        command.current_dir(here).stdin(Stdio::null());
+        command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let done = done(command.output().expect("it starts"));
+        let end = &done.out[done.out.len().saturating_sub(500)..];
+        assert_eq!(done.status, Some(status), "{arguments:?}\n{end}\n{}", done.err);
+        let said = done.out.contains(words) || done.err.contains(words);
+        assert!(said, "{arguments:?}\n{end}\n{}", done.err);
+    }
+}

@@ -97,6 +97,9 @@ fn answer(source: &ReportSource) -> Markup {
     let sentences = source.sentences();
     html! {
         @if let Some(why) = &source.no_comparisons { p.missing { "No verdicts: " (why) "." } }
+        @if let Some(why) = &source.no_recommendation {
+            p.missing { "No recommendation: " (why) "." }
+        }
         @if !sentences.is_empty() {
             ul.answer { @for sentence in &sentences { li { (emphasised(sentence)) "." } } }
             @for sentence in source.on_other_disks() { p { (sentence) "." } }
