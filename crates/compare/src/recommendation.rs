@@ -140,8 +140,8 @@ pub fn too_many(
 ) -> Option<String> {
     let comparisons = match_pairs(records, compared, metrics.len(), trust).err()?;
     Some(format!(
-        "it compares every two values of {compared}, which takes {comparisons} comparisons (at most \
-         {MOST_OF_PAIRS}); compare fewer values, or fewer metrics (--metric)"
+        "it compares every two values of {compared}, which takes {comparisons} comparisons (at \
+         most {MOST_OF_PAIRS}); compare fewer values, or fewer metrics (--metric)"
     ))
 }
 

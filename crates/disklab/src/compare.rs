@@ -209,21 +209,16 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let design = SequentialDesign::among(&records);
     let comparisons = disklab_compare::compare(&matched, &metrics, rule, design.as_ref())
         .map_err(Failure::mistaken)?;
-    let recommendation = recommend(
-        &indexes,
-        &compared,
-        matched.first().map(|first| first.baseline.as_str()),
-        &metrics,
-        &RecommendationRule {
-            decision: rule,
-            interim: design.as_ref(),
-            trust: args.of.trust(),
-            weights: &args.weight,
-        },
-    )?;
+    let by_rule = RecommendationRule {
+        decision: rule,
+        interim: design.as_ref(),
+        trust: args.of.trust(),
+        weights: &args.weight,
+    };
+    let baseline = matched.first().map(|first| first.baseline.as_str());
+    let recommendation = recommend(&indexes, &compared, baseline, &metrics, &by_rule)?;
     if recommendation.is_none() {
-        let why = too_many(&indexes, &compared, &metrics, args.of.trust());
-        why.into_iter().for_each(|why| screen.remark(&format!("no recommendation: {why}")));
+        remark_on_too_many(&indexes, &compared, &metrics, args.of.trust(), screen);
     }
     let sentences = conclusion::sentences(&comparisons);
     let more_seeds = conclusion::more_seeds(&comparisons, &indexes);
@@ -298,6 +293,19 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     }
     out.flush()?;
     Ok(Exit::Ok)
+}
+
+/// Says why there is no recommendation, if there are too many values.
+fn remark_on_too_many(
+    indexes: &[CellIndex],
+    compared: &str,
+    metrics: &[Metric],
+    trust: Trust,
+    screen: &Screen,
+) {
+    if let Some(why) = too_many(indexes, compared, metrics, trust) {
+        screen.remark(&format!("no recommendation: {why}"));
+    }
 }
 
 /// Explains how to pool records of one suite that have different seeds.
