@@ -51,19 +51,19 @@ pub struct RecommendationRule<'a> {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Recommendation {
     pub rule: &'static str,
-    /// Axis whose values are the candidates; `record` if records are compared.
+    /// Axis whose values are the candidates, or `record` if records are compared.
     pub compared: String,
     #[serde(flatten)]
     pub choice: Choice,
     /// Worst case of the candidate that the rule puts first.
     pub cost: Option<WorstCell>,
-    /// True if every verdict on that candidate is decided.
+    /// Whether every verdict on that candidate is decided.
     pub is_certain: bool,
     /// Least number of trials of a candidate that are compared in a cell.
     pub fewest_trials: usize,
     /// Largest number of trials of a candidate that are compared in a cell.
     pub most_trials: usize,
-    /// Number of seeds that would settle the undecided verdicts; `None` if there are none, or if
+    /// Number of seeds that would settle the undecided verdicts, or `None` if there are none, or if
     /// the number is not known.
     pub seeds_to_settle: Option<usize>,
     /// Commands that run this number of seeds.
@@ -91,7 +91,8 @@ pub struct AxisChoice {
 pub type Candidates<'a> = IndexMap<String, Vec<&'a Outcome>>;
 
 /// Recommends a value of the axis `compared` for the cells of some records; for several records and
-/// [`crate::RECORD`], one of the records. `None` if no cell has two candidates with a result.
+/// [`crate::RECORD`], one of the records. Returns `None` if no cell has two candidates with a
+/// result.
 pub fn recommend(
     records: &[CellIndex],
     compared: &str,
