@@ -47,9 +47,9 @@ pub struct IndexedTrial<'a> {
     pub id: &'a str,
     /// Cell, read from the id for a trial that has not run.
     pub cell: Cell,
-    /// `None` if the trial has not run and its id names no seed.
+    /// Index of the seed, or `None` if the trial has not run and its id names no seed.
     pub seed_index: Option<u32>,
-    /// `None` if the trial has not run.
+    /// Outcome, or `None` if the trial has not run.
     pub outcome: Option<&'a Outcome>,
 }
 
