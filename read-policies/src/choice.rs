@@ -84,8 +84,8 @@ impl Choice {
 }
 
 impl Mirror {
-    /// Returns the mean time of the mirror's recent reads in ns, as policies see it: 0 if none is
-    /// known.
+    /// Returns the mean time of the mirror's recent reads in ns, as policies see it, or 0 if it is
+    /// unknown.
     pub fn latency(&self) -> u64 {
         // SAFETY: a whole mirror to be read.
         unsafe { raw::disklab_read_latency(self) }

@@ -11,8 +11,8 @@ pub const BLOCK_BITS: RangeInclusive<u32> = 9..=16;
 pub struct Request(pub(crate) raw::Request);
 
 impl Request {
-    /// Returns a read at 0 by no thread, which the methods below change. `None` unless there are 1
-    /// to [`MIRRORS_MAX`] mirrors, and the block size is in [`BLOCK_BITS`].
+    /// Returns a read at 0 by no thread, which the methods below change. Returns `None` unless
+    /// there are 1 to [`MIRRORS_MAX`] mirrors, and the block size is in [`BLOCK_BITS`].
     pub fn new(mirrors: &[Mirror], block_bits: u32) -> Option<Self> {
         if mirrors.is_empty() || mirrors.len() > MIRRORS_MAX || !BLOCK_BITS.contains(&block_bits) {
             return None;

@@ -24,7 +24,7 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a folder above").to_owned()
 }
 
-/// Returns the text files that git tracks, by path; none outside a checkout.
+/// Returns the text files that git tracks, by path, or none outside a checkout.
 fn tracked() -> Vec<(String, String)> {
     let listed = Command::new("git").arg("-C").arg(repository()).args(["ls-files", "-z"]).output();
     let Ok(listed) = listed.map(|output| output.stdout) else { return Vec::new() };

@@ -70,7 +70,8 @@ pub enum Change {
 pub struct DiskIdentity {
     /// Major and minor number.
     dev: String,
-    /// The disk's sequence number, which counts all disks that ever came. Since Linux 5.15.
+    /// The disk's sequence number, which counts all disks that ever came. The kernel has it since
+    /// Linux 5.15.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     diskseq: Option<String>,
 }

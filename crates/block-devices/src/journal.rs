@@ -234,7 +234,7 @@ impl LeftJournal {
     }
 
     /// Takes a journal once it is free: the first process of a killed run may live for a moment
-    /// longer. `None` if the run goes on.
+    /// longer. Returns `None` if the run goes on.
     fn take_once_free(path: &Path) -> Result<Option<Self>> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let process = name.split('-').next().unwrap_or_default();
@@ -249,7 +249,7 @@ impl LeftJournal {
         }
     }
 
-    /// Takes a journal if nobody holds it; `None` if somebody does.
+    /// Takes a journal if nobody holds it. Returns `None` if somebody does.
     fn take(path: &Path) -> Result<Option<Self>> {
         // A pipe of this name would block the open, and a link may lead to somebody else's file.
         let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();

@@ -68,7 +68,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Returns all processes; none if /proc cannot be read.
+    /// Returns all processes, or none if /proc cannot be read.
     pub(crate) fn all(machine: &Machine) -> impl Iterator<Item = Self> {
         let entries = fs::read_dir(machine.path("/proc")).into_iter().flatten().flatten();
         let process = |entry: DirEntry| Self {

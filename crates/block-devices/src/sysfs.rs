@@ -15,7 +15,7 @@ pub struct SysfsBlock {
 }
 
 impl SysfsBlock {
-    /// Finds a device by major and minor number. `None` if sysfs does not have it.
+    /// Finds a device by major and minor number. Returns `None` if sysfs does not have it.
     pub fn find(number: (u32, u32)) -> Option<Self> {
         Self::on(&Machine::here(), number)
     }

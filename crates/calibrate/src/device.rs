@@ -98,8 +98,8 @@ pub(crate) const ARM: f64 = 1.5e6;
 pub(crate) const ONLY_ARMS: f64 = 4e6;
 const READS: usize = 60;
 
-/// Determines from its latencies whether a disk rotates, and how fast; `None` if it does not. The
-/// kernel's facts have no influence.
+/// Determines from its latencies whether a disk rotates, and how fast. Returns `None` if it does
+/// not rotate. The kernel's facts have no influence.
 fn rotation(bench: &mut TestBench<'_>) -> Result<Option<Rotation>> {
     bench.step("check for rotation");
     let probes = bench.blocks(READS, Probe::read);

@@ -27,8 +27,8 @@ pub struct Hints {
 }
 
 impl Hints {
-    /// Returns why a flush may end in the kernel, so that its time is not the disk's; `None` if it
-    /// reaches the disk.
+    /// Returns why a flush may end in the kernel, so that its time is not the disk's, or `None` if
+    /// it reaches the disk.
     pub fn flush_is_dropped(&self) -> Option<&'static str> {
         match self {
             Self { file: true, .. } => {

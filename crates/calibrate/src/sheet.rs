@@ -7,7 +7,8 @@ use disklab_units::prose::{filled, visible};
 /// The origin of a number.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Provenance {
-    /// Measured, with the relative error; `None` if the number is not a quantity.
+    /// The number was measured. `error` is its relative error, or `None` if the number is not a
+    /// quantity.
     Measured { error: Option<f64>, how: String },
     /// Computed from measurements and an assumption, so that its error is not known.
     Derived { how: String, if_true: String },

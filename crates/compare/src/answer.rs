@@ -95,7 +95,7 @@ pub fn values(cell: &Cell) -> String {
     cell.0.iter().map(|(axis, value)| named(axis, value)).collect::<Vec<_>>().join(", ")
 }
 
-/// Formats the values of a cell as a heading; `all` for a cell without axes.
+/// Formats the values of a cell as a heading. The heading of a cell without axes is `all`.
 pub fn title(cell: &Cell) -> String {
     if cell.0.is_empty() { "all".to_owned() } else { values(cell) }
 }

@@ -24,7 +24,7 @@ pub struct Comparison {
     pub metric: Metric,
     pub treatment: String,
     pub baseline: String,
-    /// True if trials of the same seed were compared.
+    /// Whether trials of the same seed were compared.
     pub paired: bool,
     /// The numbers of trials of the treatment and of the baseline.
     pub trials: (usize, usize),
@@ -57,17 +57,18 @@ pub struct Comparison {
     #[serde(serialize_with = "in_a_word")]
     pub verdict: Verdict,
     /// Number of seeds that would decide an undecided verdict with a chance of
-    /// [`disklab_stats::PLANNED_POWER`], if effect and spread are as measured. `None` if nothing is
-    /// known.
+    /// [`disklab_stats::PLANNED_POWER`], if effect and spread are as measured. It is `None` if
+    /// nothing is known.
     pub seeds_to_decide: Option<usize>,
     /// Reason why the two sides are necessarily the same: the compared policy or scheduler had no
     /// choice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_choice: Option<String>,
-    /// True if fewer seeds decide nothing, and it is unknown whether this number does.
+    /// Whether the spread is unknown. Fewer seeds then decide nothing, and this number may or may
+    /// not decide.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub seeds_at_least: bool,
-    /// True if the present seeds cannot decide this among the other verdicts, for any values.
+    /// Whether the present seeds cannot decide this among the other verdicts, for any values.
     pub too_few_seeds: bool,
     /// Reasons for a missing verdict, and for seeds that were left out.
     pub remarks: Vec<String>,
@@ -303,7 +304,7 @@ impl Comparison {
         }
     }
 
-    /// Returns the reason for an undecided verdict whose interval looks decisive; `None` if the
+    /// Returns the reason for an undecided verdict whose interval looks decisive, or `None` if the
     /// interval shows the reason, and for decided verdicts. `verdicts` is the number of verdicts
     /// that alpha covers, `smallest` the smallest effect (a share).
     pub fn why_undecided(&self, verdicts: usize, smallest: f64) -> Option<String> {
@@ -349,8 +350,8 @@ impl Comparison {
         })
     }
 
-    /// Formats change and verdict, as in `+12 % better`; empty if nothing was compared. A word is
-    /// clearer than an arrow, since less latency is better.
+    /// Formats change and verdict, as in `+12 % better`. The text is empty if nothing was compared.
+    /// A word is clearer than an arrow, since less latency is better.
     pub fn change_and_verdict(&self) -> String {
         if self.change.is_none() {
             return String::new();

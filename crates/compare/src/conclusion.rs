@@ -96,7 +96,7 @@ pub fn two_modes(comparisons: &[Comparison]) -> Option<String> {
 }
 
 /// Returns a sentence, without its full stop, about other axes with several values, and the option
-/// that compares them. `None` for several records, and if there is no such axis.
+/// that compares them. Returns `None` for several records, and if there is no such axis.
 pub fn other_axes(records: &[CellIndex], compared: &str) -> Option<String> {
     let [only] = records else { return None };
     let parts: Vec<&str> = compared.split('+').collect();
@@ -128,7 +128,7 @@ pub struct MoreSeeds {
     /// Number of verdicts that these seeds would decide, and number of all undecided ones.
     pub verdicts: (usize, usize),
     pub seeds: usize,
-    /// A command for each record with fewer seeds; none for imported records.
+    /// A command for each record with fewer seeds. Imported records have none.
     pub commands: Vec<String>,
     #[serde(skip)]
     half: usize,

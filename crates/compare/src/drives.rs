@@ -27,7 +27,7 @@ pub struct OverDrives {
 pub struct VerdictOnDrive {
     pub drive: String,
     pub verdict: String,
-    /// Change; `None` if the drive has too few results to compare.
+    /// Change, or `None` if the drive has too few results to compare.
     pub change: Option<RelativeChange>,
 }
 

@@ -27,8 +27,8 @@ pub struct CellIndex<'a> {
     /// for imported results, which have none, and for a suite that this disklab does not
     /// understand.
     pub suite: Result<Suite, Diagnostics>,
-    /// The axes of the cells, in the order of a trial's id. Without a suite, those of the first
-    /// line of `trials.jsonl`.
+    /// The axes of the cells, in the order of a trial's id. Without a suite, the order is that of
+    /// the first line of `trials.jsonl`.
     pub axes: Vec<String>,
     /// Axes with one value in all trials, and that value. Cells do not name them.
     pub fixed: Cell,
@@ -47,9 +47,9 @@ pub struct IndexedTrial<'a> {
     pub id: &'a str,
     /// Cell, read from the id for a trial that has not run.
     pub cell: Cell,
-    /// `None` if the trial has not run and its id names no seed.
+    /// Index of the seed, or `None` if the trial has not run and its id names no seed.
     pub seed_index: Option<u32>,
-    /// `None` if the trial has not run.
+    /// Outcome, or `None` if the trial has not run.
     pub outcome: Option<&'a Outcome>,
 }
 
@@ -167,7 +167,7 @@ impl<'a> CellIndex<'a> {
         }
     }
 
-    /// Returns the metrics that the suite names; none if it names none.
+    /// Returns the metrics that the suite names, which may be none.
     fn wanted_metrics(&self) -> Vec<Metric> {
         let suite = self.suite.iter();
         suite.flat_map(|suite| &suite.metrics).map(|name| Metric::of_name(name)).collect()
@@ -423,7 +423,7 @@ const MOST_OTHERS: usize = 5;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MetricUse {
     /// Verdicts: the metrics of the first record's suite that any of its trials has. If there are
-    /// none: IOPS for fio's trials, and operations and the time of each phase for others.
+    /// none, they are IOPS for fio's trials, and operations and the time of each phase for others.
     Verdicts,
     /// A page: the metrics that a run decided by; or else those of the first record's suite; or
     /// else fio's usual ones and the first few of the trials' own, as far as any trial has them.

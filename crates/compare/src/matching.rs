@@ -21,7 +21,7 @@ pub struct MatchedTrials<'a> {
     /// Values that differ, as the suite names them, or the names of two records.
     pub treatment: String,
     pub baseline: String,
-    /// True if trials with the same index have the same seed, and so share the disks' phase and the
+    /// Whether trials with the same index have the same seed, and so share the disks' phase and the
     /// sequence of requests. Otherwise the two sides share nothing.
     pub paired: bool,
     pub treatments: Vec<&'a Outcome>,
@@ -295,7 +295,7 @@ pub struct MatchedValues {
     /// Least value at which a trial of the treatment timed out, whose true value is larger; and of
     /// the baseline.
     pub censored: (Option<f64>, Option<f64>),
-    /// Seeds of the pairs, rising; empty without pairs.
+    /// Seeds of the pairs, rising. The list is empty without pairs.
     pub seeds: Vec<u32>,
     /// Number of pairs that were left out since both sides timed out.
     pub unknown: usize,

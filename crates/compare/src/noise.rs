@@ -23,7 +23,7 @@ pub struct Noise {
 }
 
 impl Noise {
-    /// Computes the noise; `None` if nothing was measured twice.
+    /// Computes the noise. Returns `None` if nothing was measured twice.
     pub fn measured(trials: &[RepeatedTrial], metric: &Metric, rule: DecisionRule) -> Option<Self> {
         let value = |outcome| metric.value_in(outcome).filter(|value| *value > 0.0);
         let both =

@@ -47,7 +47,7 @@ pub struct Sensitivity {
     pub baseline: String,
     pub verdict: String,
     pub change: Option<RelativeChange>,
-    /// True if the verdict is the same at all ends.
+    /// Whether the verdict is the same at all ends.
     pub holds: bool,
     pub ends: Vec<VerdictAtEnd>,
 }
@@ -59,7 +59,7 @@ pub struct VerdictAtEnd {
     pub end: String,
     pub verdict: String,
     pub change: Option<RelativeChange>,
-    /// True if the verdict is decided, and differs from the one with all estimates as they are.
+    /// Whether the verdict is decided, and differs from the one with all estimates as they are.
     pub turns: bool,
 }
 
@@ -147,8 +147,8 @@ pub fn sentences(comparisons: &[Comparison]) -> Vec<String> {
 }
 
 impl Sensitivity {
-    /// Returns the verdicts at the ends at which they differ or are undecided; `None` if there is
-    /// no such end.
+    /// Returns the verdicts at the ends at which they differ or are undecided, or `None` if there
+    /// is no such end.
     fn other_ends(&self) -> Option<String> {
         let others = self.ends.iter().filter(|end| end.verdict != self.verdict);
         let others: Vec<String> = others

@@ -25,7 +25,7 @@ pub struct Stretch {
 }
 
 /// Finds the stretches of a range. `points` has the spreads of all choices over their seeds at each
-/// point; `None` if a choice has no result.
+/// point, with `None` for a choice without a result.
 pub fn stretches(points: &[Vec<Option<Spread>>], better: Better) -> Vec<Stretch> {
     let mut stretches: Vec<Stretch> = Vec::new();
     for (at, choices) in points.iter().enumerate() {
@@ -95,7 +95,7 @@ pub fn sentence(stretches: &[Stretch], points: &[&str], choices: &[&str]) -> Opt
 
 /// Describes which choice is best in samples of several ranges, in the order of one range: `latency
 /// is first in 12 of 20 samples, from 1.9 to 4; queue in 5, from 1 to 1.6; in 3 no choice is first
-/// in all of its seeds`. Unlike stretches, these may overlap. `None` without two choices.
+/// in all of its seeds`. Unlike stretches, these may overlap. Returns `None` without two choices.
 pub fn sentence_of_samples(
     samples: &[Vec<Option<Spread>>],
     better: Better,

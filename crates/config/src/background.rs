@@ -50,7 +50,7 @@ use crate::workload::{FioLoad, Workload};
 
 /// The suite's word for no background.
 pub const NONE: &str = "none";
-/// The workloads of the lab by name. None is a workload whose file has mistakes.
+/// The workloads of the lab by name. None stands for a workload whose file has mistakes.
 pub type Workloads = BTreeMap<String, Option<Workload>>;
 
 /// Programs that run beside the measured workload.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::device::Device;
 use crate::read::{TomlTable, choices, text_form, unknown};
 
-/// The way in which the disks of an array are joined, and their filesystem. In files:
+/// The way in which the disks of an array are joined, and their filesystem. Files spell it
 /// `btrfs-raid1`, `btrfs-raid0-metadata-raid1`, `zfs-mirrors`, `xfs-on-md-raid10`, `ext4`,
 /// `md-raid1`, `single` and so on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

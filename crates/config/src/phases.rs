@@ -218,7 +218,7 @@ impl Phases {
 }
 
 impl WorkloadPhase {
-    /// Returns the jobs of fio in the phase; empty if the phase runs no fio.
+    /// Returns the jobs of fio in the phase. The list is empty if the phase runs no fio.
     pub fn jobs(&self) -> &[FileJob] {
         match &self.what {
             PhaseAction::Fio(jobs) => jobs,

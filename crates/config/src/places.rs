@@ -12,7 +12,8 @@ pub struct Places {
     pub wholes: Vec<String>,
     /// Name of the md device over the disks.
     pub md: String,
-    /// UUID that marks filesystems and arrays on the disks. `None`: mkfs and mdadm draw their own.
+    /// UUID that marks filesystems and arrays on the disks. If it is `None`, mkfs and mdadm draw
+    /// their own.
     pub uuid: Option<String>,
 }
 

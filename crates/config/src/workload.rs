@@ -16,7 +16,8 @@
 //! rwmixread = 50           # per cent; only with rw and randrw, default 50
 //! ```
 //!
-//! Or several of them at once, each in a `[[job]]` of its own with the keys from `rw` on:
+//! A workload can also be several of them at once, each in a `[[job]]` of its own with the keys
+//! from `rw` on:
 //!
 //! ```toml
 //! summary = "five readers and five writers, each of a file of its own"
@@ -147,7 +148,7 @@ impl Workload {
         })
     }
 
-    /// Returns the sections of fio's own job file; empty for other workloads.
+    /// Returns the sections of fio's own job file. The list is empty for other workloads.
     pub fn sections(&self) -> &[JobSection] {
         self.fio().map_or(&[], |fio| &fio.sections)
     }
@@ -172,7 +173,7 @@ impl Workload {
         if let WorkloadKind::FileLoad(load) = &self.kind { Some(load) } else { None }
     }
 
-    /// Returns the definitions of fio jobs; empty for other workloads.
+    /// Returns the definitions of fio jobs. The list is empty for other workloads.
     pub fn jobs(&self) -> &[Job] {
         self.fio().map_or(&[], |fio| &fio.jobs)
     }

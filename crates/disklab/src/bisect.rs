@@ -59,7 +59,8 @@ pub struct BisectArgs {
     #[arg(long, required_unless_present = "resume")]
     suite: Option<String>,
 
-    /// A value of the cell to run. Once for each axis that has several values in the suite.
+    /// A value of the cell to run. Give the option once for each axis that has several values in
+    /// the suite.
     #[arg(long, value_name = "AXIS=VALUE", value_parser = axis_value)]
     cell: Vec<(String, String)>,
 

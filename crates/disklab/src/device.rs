@@ -149,7 +149,7 @@ fn asked(args: &NewArgs) -> Result<Numbers, Failure> {
     Ok(numbers)
 }
 
-/// Reads a line of the answer, without blanks around it. None is an empty answer.
+/// Reads a line of the answer, without blanks around it. Returns None for an empty answer.
 fn ask(question: &str, lines: &mut dyn BufRead) -> Result<Option<String>, Failure> {
     let _ = write!(io::stderr(), "{question}: ");
     let mut line = String::new();

@@ -1,4 +1,4 @@
-//! `disklab gate`: fails if a record is worse than another by more than is allowed. For CI.
+//! `disklab gate`: fails if a record is worse than another by more than is allowed. It is for CI.
 
 use std::io::Write;
 
@@ -140,7 +140,7 @@ struct Crossed {
     treatment_estimate: Option<f64>,
     /// The change with its interval at 1 - 2 alpha, so that one side is certain to 1 - alpha.
     change: Option<RelativeChange>,
-    /// True if every trial is the same in both records: to the byte, or in all numbers without raw
+    /// Whether every trial is the same in both records: to the byte, or in all numbers without raw
     /// output.
     identical: bool,
     /// Number of seeds that would decide an undecided cell.

@@ -84,7 +84,7 @@ struct SuitePlan {
 struct PlannedTrial {
     /// Name of the trial in the record.
     id: String,
-    /// Key that `run --trial` takes. None while its kernel is unknown.
+    /// Key that `run --trial` takes. It is None while the kernel is unknown.
     key: Option<String>,
     cell: Cell,
     seed_index: u32,

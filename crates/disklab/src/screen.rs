@@ -35,13 +35,13 @@ pub struct Screen {
     pub json: bool,
     /// Running verb, which names its documents: `kernel-list`.
     verb: String,
-    /// True if standard output has colours.
+    /// Whether standard output has colours.
     pub color: bool,
-    /// True if standard error has colours.
+    /// Whether standard error has colours.
     color_errors: bool,
     /// Columns of standard output.
     pub width: usize,
-    /// True if progress can be drawn on standard error.
+    /// Whether progress can be drawn on standard error.
     pub progress: bool,
     /// Remarks that are printed once at most, and were printed.
     remarks: Mutex<BTreeSet<String>>,
@@ -199,7 +199,7 @@ impl Screen {
     }
 }
 
-/// True once a JSON document was begun. No second document may follow it.
+/// Whether a JSON document was begun. No second document may follow it.
 pub static DOCUMENT_BEGUN: AtomicBool = AtomicBool::new(false);
 
 /// Returns true if the terminal can move the cursor. Terminals that cannot have TERM=dumb.

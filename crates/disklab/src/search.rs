@@ -93,7 +93,7 @@ struct ScoredCandidate {
     policy: String,
     #[serde(skip)]
     name: String,
-    /// True if no other candidate is better in both mean and worst cell.
+    /// Whether no other candidate is better in both mean and worst cell.
     is_on_front: bool,
     /// Number of seeds that the candidate ran with.
     seeds: u32,

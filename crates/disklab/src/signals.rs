@@ -12,7 +12,7 @@ use crate::screen::DOCUMENT_BEGUN;
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// True if long work checks [`STOP`].
+/// Whether long work checks [`STOP`].
 static WATCHED: AtomicBool = AtomicBool::new(false);
 
 /// Makes a signal end the program with an error document, unless long work checks for signals. A

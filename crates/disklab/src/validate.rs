@@ -69,7 +69,7 @@ struct ValidatedDrive {
     #[serde(flatten)]
     validation: Option<Validation>,
     disksim: Option<PublishedScores>,
-    /// True if both of DiskSim's scores are reached. It is None if they are not known.
+    /// Whether both of DiskSim's scores are reached. It is None if they are not known.
     met: Option<bool>,
     not_modelled: Vec<String>,
     /// The reason why there are no scores.

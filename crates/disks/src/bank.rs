@@ -38,8 +38,8 @@ struct AttachedDisks {
 struct BankDisk {
     disk: Box<dyn Disk>,
     next: Option<Nanos>,
-    /// Bytes of each read under way, by the id of the request; ids are small. Used only for disks
-    /// behind the controller.
+    /// Bytes of each read under way, by the id of the request; ids are small. Only disks behind the
+    /// controller use it.
     reads: Vec<Bytes>,
 }
 

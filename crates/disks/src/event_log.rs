@@ -11,10 +11,10 @@ pub enum DiskEvent {
     Medium {
         sectors: Range<u64>,
         write: bool,
-        /// The id of the request that needed this; `None` for data from the write buffer.
+        /// The id of the request that needed this, or `None` for data from the write buffer.
         request: Option<u32>,
         /// The time at which the arm left its previous place, and that place's cylinder and
-        /// surface. `None` if the head went on reading where it was.
+        /// surface. It is `None` if the head went on reading where it was.
         from: Option<(Nanos, u32, u32)>,
         begun: Nanos,
         end: Nanos,

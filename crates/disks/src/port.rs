@@ -171,8 +171,8 @@ impl Port {
         now.saturating_add(self.speed.decode).max(self.last_decoded.saturating_add(pace))
     }
 
-    /// Returns the time at which the next command may be taken; `None` if there is none, or if it
-    /// must wait for others to complete.
+    /// Returns the time at which the next command may be taken, or `None` if there is none, or if
+    /// it must wait for others to complete.
     pub fn next_command(&self) -> Option<Nanos> {
         let &(decoded, request) = self.arriving.front()?;
         if self.alone {

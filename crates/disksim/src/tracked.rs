@@ -33,7 +33,7 @@ pub struct Tracked {
 pub struct TrackingEstimate {
     /// Number of requests from which the estimates were made.
     pub requests: usize,
-    /// Relative difference of a turn's time from the file's; positive if the drive is slower.
+    /// Relative difference of a turn's time from the file's. It is positive if the drive is slower.
     pub slower: f64,
     /// Standard deviation of the angle's random change from one request to the next, in turns. From
     /// 0.5 on, the next angle is unknown.

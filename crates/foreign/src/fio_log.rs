@@ -98,7 +98,7 @@ impl Logs {
         Some(Window { first, last: all().map(|(_, last)| last).max()? })
     }
 
-    /// Returns the row as fio would have reported it; `None` without a log of every request's
+    /// Returns the row as fio would have reported it, or `None` without a log of every request's
     /// latency, or if no time passed.
     fn of_requests(&self, name: &str, window: Window) -> Option<ResultRow> {
         let lat = self.kind("lat").filter(|log| log.is_of_requests())?;

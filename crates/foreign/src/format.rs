@@ -40,7 +40,7 @@ pub enum Claimed {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}{message}", line.map(|line| format!("line {line}: ")).unwrap_or_default())]
 pub struct Unreadable {
-    /// The line from 1; none if the whole file is at fault.
+    /// The line from 1, or None if the whole file is at fault.
     pub line: Option<u64>,
     pub message: String,
 }

@@ -26,7 +26,7 @@ use crate::format::Unreadable;
 pub struct MatrixPoint {
     /// The place of the numbers in their source: `line 12`, `job 1`.
     pub place: String,
-    /// The drive's name in the source; empty if the source has none.
+    /// The drive's name in the source. The text is empty if the source has none.
     pub drive: String,
     /// The device of the lab that models the drive.
     pub device: Option<String>,

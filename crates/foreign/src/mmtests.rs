@@ -6,8 +6,8 @@
 //! show which values are better; without any, a harmonic mean is of rates and all others of times,
 //! as in MMTests.
 //!
-//! Not read are tables without differences (`Duration`, `Ops`, monitors), HTML, and the JSON of
-//! `--print-json` and `--json-export`. This JSON has the internal data of the program, and differs
+//! Tables without differences (`Duration`, `Ops`, monitors), HTML, and the JSON of `--print-json`
+//! and `--json-export` are not read. This JSON has the internal data of the program, and differs
 //! between its versions. Unpacked raw logs of fio, dbench and fs_mark are read in their own
 //! formats.
 

@@ -28,8 +28,8 @@ struct Set {
     description: FileSet,
     tree: FolderTree,
     slots: Vec<Slot>,
-    /// Slots that were written last, the newest at the end; kept for threads that pick recent
-    /// files.
+    /// Slots that were written last, the newest at the end. The list is kept for threads that pick
+    /// recent files.
     recent: Vec<u32>,
     most_recent: usize,
     /// The slot at which the search for a free name begins.

@@ -103,10 +103,11 @@ fn op(code: c_uint) -> Op {
     }
 }
 
-/// Sets up the disks that `machine.json` in the working folder describes; null, with the reason on
-/// stderr, if it cannot.
+/// Sets up the disks that `machine.json` in the working folder describes. Returns null if that
+/// fails, with the reason on stderr.
 ///
-/// The one symbol of the library. Called once, on an ordinary stack, before the kernel starts.
+/// This is the only symbol of the library. The kernel calls it once, on an ordinary stack, before
+/// it starts.
 #[unsafe(no_mangle)]
 pub extern "C" fn disklab_open(interface: c_uint) -> *const CLibrary {
     match open(interface) {

@@ -14,7 +14,7 @@ use rustix::process::{
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// Binds both lifetimes; the error gives the reason if that fails. Called once, in a process that
+/// Binds both lifetimes; the error gives the reason if that fails. Call it once, in a process that
 /// has one thread.
 pub fn bind() -> Result<(), String> {
     die_with_parent()?;

@@ -27,9 +27,10 @@ pub struct Order {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OrderStep {
     /// Distance in sectors from the end of the same disk's previous read or write, in either
-    /// direction. It is None for the first one, and for other requests.
+    /// direction. It is None for the first read or write, and for other requests.
     pub distance: Option<u64>,
-    /// True for a read if the previous read went to another disk. It is None for the first one.
+    /// Whether the previous read went to another disk than this read. It is None for the first
+    /// read, and for other requests.
     pub switched: Option<bool>,
 }
 

@@ -19,7 +19,7 @@ pub struct RealMachine {
     /// Name, or prefix of names, of everything that is made in the kernel for this run: an instance
     /// of tracing, cgroups.
     pub name: String,
-    /// True if every request of the disks is traced.
+    /// Whether every request of the disks is traced.
     pub trace: bool,
     /// File in which each change is noted before it is made.
     pub journal: PathBuf,

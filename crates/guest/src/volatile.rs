@@ -21,7 +21,7 @@ pub struct Volatile {
     /// Number of blocks that fit into the cache. With 0 there is no cache, and written data is
     /// kept.
     room: usize,
-    /// True if flushes are answered without effect.
+    /// Whether flushes are answered without effect.
     ignores_flushes: bool,
     /// Blocks that changed since the last flush, with the contents that the medium may hold besides
     /// the newest.

@@ -43,7 +43,7 @@ pub struct Build<'a> {
 #[derive(Debug)]
 pub struct Built {
     pub kernel: Kernel,
-    /// False if it was in the cache already.
+    /// Whether it was built now. Otherwise it was in the cache already.
     pub fresh: bool,
 }
 

@@ -101,7 +101,7 @@ impl Revision {
     }
 }
 
-/// Returns the commit of a work tree, and whether the tree has changed since; `None` without a
+/// Returns the commit of a work tree, and whether the tree has changed since, or `None` without a
 /// commit.
 pub(crate) fn state(root: &Path) -> Result<Option<(String, bool)>> {
     let Some(commit) = answer(root, &["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])? else {

@@ -146,7 +146,7 @@ fn disks(trial: &Trial) -> &[disklab_config::Device] {
 }
 
 /// Runs a trial. Calls `begin` when fio starts, with the time and the disks, and `ended` with each
-/// read. Returns the time at the end and the disks; `None` for a trial that has an [`obstacle`].
+/// read. Returns the time at the end and the disks, or `None` for a trial that has an [`obstacle`].
 pub fn run<O: Observer>(
     trial: &Trial,
     begin: impl FnOnce(Nanos, &Bank) -> O,

@@ -1,8 +1,8 @@
 //! Marks: messages of the first process about a trial to the part that counts its requests.
 //!
-//! In a guest they go to the disk library through a parameter of the kernel's driver, on this
-//! machine's own disks to the watch. Both keep them as text: in the trace of requests and in the
-//! watch's file.
+//! In a guest they go to the disk library through a parameter of the kernel's driver. On this
+//! machine's own disks they go to the watch. Both keep them as text: in the trace of requests and
+//! in the watch's file.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -1,4 +1,5 @@
-//! `manifest.toml`: the plan of a run and its tools. Written once, before the first trial.
+//! `manifest.toml`: the plan of a run and its tools. The file is written once, before the first
+//! trial.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -48,8 +49,8 @@ pub struct Manifest {
     pub suite: Suite,
     /// The rule by which seeds were added only to cells whose verdict was open.
     pub until_decided: Option<UntilDecided>,
-    /// `model` if trials ran in the fast model of the stack. None: in guests, or on disks of a
-    /// machine.
+    /// `model` if trials ran in the fast model of the stack. It is None if they ran in guests, or
+    /// on disks of a machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub executor: Option<String>,
     /// The disks, if trials ran on disks of a machine.
@@ -99,7 +100,7 @@ pub struct UntilDecided {
 pub struct OnHost {
     /// A folder of an existing filesystem, or a file.
     pub at: Option<PathBuf>,
-    /// The list of disks that may be written; only if the trials ran on disks.
+    /// The list of disks that may be written, or None if the trials did not run on disks.
     pub allow: Option<PathBuf>,
     /// Seed for the order of the trials. It is 0 in older records, whose order does not depend on
     /// the run.
@@ -177,7 +178,7 @@ pub struct Suite {
 pub struct Kernel {
     /// The axis value that chose it.
     pub name: String,
-    /// The version that the kernel reports; empty for the fast model.
+    /// The version that the kernel reports. The text is empty for the fast model.
     pub version: String,
     /// Key of the kernel in the cache of kernels: a digest of source, configuration and patches.
     pub key: String,

@@ -126,8 +126,8 @@ pub fn seed_of_id(id: &str) -> Option<u32> {
     id.rsplit_once(SEED)?.1.parse().ok()
 }
 
-/// The trial's cell in the matrix: (axis, value), in the suite's order of axes. A JSON object on
-/// disk.
+/// The trial's cell in the matrix: (axis, value), in the suite's order of axes. On disk it is a
+/// JSON object.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Cell(pub Vec<(String, String)>);
 

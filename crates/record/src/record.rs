@@ -138,8 +138,8 @@ impl Record {
         self.lines.torn
     }
 
-    /// Returns every trial of the manifest, in its order, with the outcome that counts; `None` if
-    /// it has not run.
+    /// Returns every trial of the manifest, in its order, with the outcome that counts, or `None`
+    /// if it has not run.
     pub fn outcomes(&self) -> Vec<(&str, Option<&Outcome>)> {
         self.last_of(&self.manifest.trials)
     }

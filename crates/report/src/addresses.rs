@@ -184,7 +184,7 @@ impl Beyond {
         self.reads + self.writes
     }
 
-    /// Describes the requests, as in `2 writes at 256 GiB`; `None` if there are none.
+    /// Describes the requests, as in `2 writes at 256 GiB`. Returns `None` if there are none.
     pub fn in_words(&self) -> Option<String> {
         let some = |number: u64, one: &str| (number > 0).then(|| count(number as usize, one));
         let what: Vec<String> =

@@ -33,7 +33,7 @@ pub struct Chart {
     pub title: String,
     /// Text that distinguishes pictures with the same title. It is empty for a single picture.
     pub about: String,
-    /// A note on how to read it. Mostly empty.
+    /// A note on how to read it. Most charts have none.
     pub note: String,
     /// Description for readers who cannot see it.
     pub says: String,

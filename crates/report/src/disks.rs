@@ -31,7 +31,7 @@ pub fn name(disk: &DeviceSample) -> String {
     disk.name.clone() + &model.collect::<String>()
 }
 
-/// Reads the closing record; `None` if it cannot be read.
+/// Reads the closing record. Returns `None` if it cannot be read.
 pub fn closing(record: &Record, outcome: &Outcome) -> Option<Closing> {
     let path = record.raw(outcome)?.join(names::CLOSING);
     closing::parse(&disklab_files::read(&path, &disklab_files::RAW).ok()?).ok()

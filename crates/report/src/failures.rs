@@ -13,7 +13,7 @@ use crate::merge::TrialRow;
 pub struct TrialFailure {
     /// Text such as `seeds 1 and 3: failed: no answer within 60 s`.
     pub text: String,
-    /// True if something went wrong. Otherwise the trials did not run to their end, and a resume
+    /// Whether something went wrong. Otherwise the trials did not run to their end, and a resume
     /// would run them.
     pub failed: bool,
 }
@@ -46,7 +46,7 @@ pub fn failures_in<'a>(
     failures.into_iter().map(numbered).collect()
 }
 
-/// Returns the reason, and whether something went wrong; `None` if the trial needs no remark.
+/// Returns the reason, and whether something went wrong, or `None` if the trial needs no remark.
 fn failure(trial: &TrialRow, goes_on: bool, metric: Option<&str>) -> Option<(String, bool)> {
     Some(match trial.status {
         None | Some(Status::Interrupted) if goes_on => (NOT_YET.to_owned(), false),

@@ -219,7 +219,7 @@ struct ForestScale {
     smallest: f64,
 }
 
-/// Returns the logarithm of a change; infinite for an unbounded one.
+/// Returns the logarithm of a change, or infinity for an unbounded one.
 fn log_ratio(percent: f64) -> f64 {
     (1.0 + percent / 100.0).max(0.0).ln()
 }

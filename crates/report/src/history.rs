@@ -35,7 +35,7 @@ pub struct HistoryPoint {
     /// The median over seeds, or None if the record has none.
     pub value: Option<f64>,
     pub verdict: Option<Verdict>,
-    /// True if a new level begins here.
+    /// Whether a new level begins here.
     pub begins_level: bool,
 }
 

@@ -166,7 +166,7 @@ fn histograms(choice: &CellChoice, side: RequestKind) -> (Vec<Histogram>, Vec<St
     (all, missing)
 }
 
-/// Reads latencies from fio's report in a trial's folder; `None` if it has no histogram.
+/// Reads latencies from fio's report in a trial's folder. Returns `None` if it has no histogram.
 pub fn histogram_in(raw: &Path, side: RequestKind) -> Result<Option<Histogram>, String> {
     let path = raw.join(names::FIO);
     let unreadable = |error: &dyn Display| format!("cannot read {}: {error}", path.display());

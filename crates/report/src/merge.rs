@@ -68,7 +68,7 @@ pub struct MergedRecord<'a> {
     pub kernels: Vec<KernelUsed>,
     pub tools: BTreeMap<String, String>,
     pub trials: Tally,
-    /// True if a process runs it now.
+    /// Whether a process runs it now.
     #[serde(skip)]
     pub goes_on: bool,
     /// The limits of the numbers.
@@ -107,7 +107,7 @@ impl CellGroup<'_> {
 pub struct CellRow<'a> {
     /// Value of each of the group's axes.
     pub values: Vec<String>,
-    /// The numbers of trials that are ok; `None` if no trial is.
+    /// The numbers of trials that are ok, or `None` if no trial is.
     pub measured: Option<CellNumbers>,
     /// Other numbers, of imported results.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -123,7 +123,7 @@ pub struct CellRow<'a> {
 pub struct TrialRow<'a> {
     pub trial: &'a str,
     pub seed_index: Option<u32>,
-    /// Status of the trial; `None` if it has not run.
+    /// Status of the trial, or `None` if it has not run.
     pub status: Option<Status>,
     pub reason: Option<&'a str>,
     pub remarks: &'a [Remark],

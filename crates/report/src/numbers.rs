@@ -19,11 +19,11 @@ pub const MARKS: &str = "Bold: the verdicts say that it is better than every oth
 pub struct CellNumber {
     /// Number, as far as it is known, or the text in its place.
     pub text: String,
-    /// Range over the seeds; empty if it looks like one number.
+    /// Range over the seeds. The text is empty if the range looks like one number.
     pub range: String,
-    /// Standing; `None` without a number.
+    /// Standing, or `None` without a number.
     pub standing: Option<Standing>,
-    /// True if a trial failed to give a result.
+    /// Whether a trial failed to give a result.
     pub has_failed: bool,
 }
 
@@ -38,8 +38,8 @@ impl CellNumber {
     }
 }
 
-/// Returns the numbers of a group in the order of all choices; `None` for a choice that the group
-/// lacks.
+/// Returns the numbers of a group in the order of all choices, or `None` for a choice that the
+/// group lacks.
 pub fn row(source: &ReportSource, group: &Group, metric: &Metric) -> Vec<Option<CellNumber>> {
     let standings = standings(source, group, metric);
     let place = |value: &str| group.choices.iter().position(|choice| choice.value == value);

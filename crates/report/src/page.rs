@@ -82,7 +82,7 @@ fn lost(source: &ReportSource) -> Markup {
     }
 }
 
-/// Draws a panel; `None` if the panel does not apply to the record.
+/// Draws a panel. Returns `None` if the panel does not apply to the record.
 fn drawn(panel: &Panel, source: &ReportSource) -> Option<Markup> {
     let body = match (panel.draw)(source) {
         Ok(pieces) => pieces_of(&pieces, panel.name),

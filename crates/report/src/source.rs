@@ -59,7 +59,7 @@ pub struct ReportSource<'a> {
     pub lost: Vec<String>,
     /// Each record merged over its seeds.
     pub merged: Vec<MergedRecord<'a>>,
-    /// Axis in which the choices of a group differ; `record` if records are compared.
+    /// Axis in which the choices of a group differ, or `record` if records are compared.
     pub compared: String,
     /// Choice that the others are compared with.
     pub baseline: Option<String>,
@@ -75,7 +75,7 @@ pub struct ReportSource<'a> {
     pub comparisons: Vec<Comparison>,
     /// Reason why there are no comparisons.
     pub no_comparisons: Option<String>,
-    /// Recommended value of the compared axis; `None` if no cell has two values with a result.
+    /// Recommended value of the compared axis, or `None` if no cell has two values with a result.
     pub recommendation: Option<Recommendation>,
     /// Reason why there is no recommendation, without a full stop, if choices are too many.
     pub no_recommendation: Option<String>,

@@ -31,7 +31,8 @@ impl Standing {
     }
 }
 
-/// Returns the standing of each choice of a group, in order; `None` for a choice without a number.
+/// Returns the standing of each choice of a group, in order, or `None` for a choice without a
+/// number.
 pub fn standings(source: &ReportSource, group: &Group, metric: &Metric) -> Vec<Option<Standing>> {
     let values: Vec<Option<f64>> =
         group.choices.iter().map(|choice| source.number(group, choice, metric)).collect();

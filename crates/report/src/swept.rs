@@ -25,7 +25,7 @@ pub struct SweepLine<'s, 'a> {
     pub rest: Cell,
     /// Points in rising order.
     pub points: Vec<SweepPoint<'s, 'a>>,
-    /// True for samples: other numbers vary together with this one.
+    /// Whether the values are samples, in which other numbers vary together with this one.
     pub is_sampled: bool,
 }
 
@@ -33,7 +33,7 @@ pub struct SweepLine<'s, 'a> {
 pub struct SweepPoint<'s, 'a> {
     pub value: String,
     pub at: f64,
-    /// Choices in the order of [`series`]; `None` if there is no such cell.
+    /// Choices in the order of [`series`], or `None` if there is no such cell.
     pub choices: Vec<Option<&'s CellChoice<'a>>>,
 }
 

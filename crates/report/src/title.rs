@@ -54,7 +54,7 @@ fn made(source: &ReportSource) -> Option<String> {
     Some(format!("Which {} is best{of}{on}{over}: {choices}?", source.compared))
 }
 
-/// Lists names as `a, b and c`; more than [`NAMED`] are counted.
+/// Lists names as `a, b and c`. More than [`NAMED`] names are counted.
 fn named(values: &[&str], joint: &str) -> String {
     match values {
         many if many.len() > NAMED => {

@@ -102,7 +102,8 @@ impl Surveyed {
         })
     }
 
-    /// Returns the phases of the measurement, in s from its begin; none if there is one.
+    /// Returns the phases of the measurement, in s from its begin. The list is empty if the
+    /// measurement has no phases of its own.
     fn phases(&self) -> Vec<(String, f64, f64)> {
         let all = &self.survey.phases;
         if all.iter().any(|phase| phase.name == MEASURED_PHASE) {

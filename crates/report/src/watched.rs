@@ -27,11 +27,12 @@ pub struct WatchedTrial {
     /// The requests beyond the upper edge and the lower, by disk.
     pub beyond: Vec<[Beyond; 2]>,
     pub detail: Detail,
-    /// True if the trace ends before the phase does.
+    /// Whether the trace ends before the phase does.
     pub cut: bool,
     /// The length of the whole phase, as far as it is known.
     pub seconds: f64,
-    /// The phases of what was measured, with their begin and end in s; none if there is one.
+    /// The phases of what was measured, with their begin and end in s. The list is empty if the
+    /// measurement has no phases of its own.
     pub phases: Vec<(String, f64, f64)>,
 }
 

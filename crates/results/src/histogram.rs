@@ -12,8 +12,8 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// Builds a histogram from bins in any order; equal midpoints are added up. `None` if the sum
-    /// of all counts does not fit `u64`.
+    /// Builds a histogram from bins in any order; equal midpoints are added up. Returns `None` if
+    /// the sum of all counts does not fit `u64`.
     pub fn from_bins(mut bins: Vec<(u64, u64)>) -> Option<Self> {
         bins.iter().try_fold(0_u64, |sum, &(_, count)| sum.checked_add(count))?;
         bins.retain(|&(_, count)| count > 0);
@@ -37,7 +37,7 @@ impl Histogram {
         self.bins.iter().map(|&(_, count)| count).sum()
     }
 
-    /// Returns the sum of both histograms. `None` if the number of requests does not fit `u64`.
+    /// Returns the sum of both histograms, or `None` if the number of requests does not fit `u64`.
     pub fn merged(&self, other: &Self) -> Option<Self> {
         Self::from_bins([self.bins.as_slice(), &other.bins].concat())
     }
@@ -45,7 +45,7 @@ impl Histogram {
     /// Returns the midpoint, in nanoseconds, of the bucket with the request of nearest rank: the
     /// first bucket that has `percent` of all requests at or below it. Nothing is interpolated.
     /// This is fio's rule, so fio prints the same number, except that the rank is computed in
-    /// integers here, while fio's floating point can reach the next request. `None` without
+    /// integers here, while fio's floating point can reach the next request. Returns `None` without
     /// requests, or if `percent` is not within 0 to 100.
     pub fn percentile(&self, percent: f64) -> Option<u64> {
         /// Denominator of ranks: fio prints percentiles with six decimals.

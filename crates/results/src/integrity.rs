@@ -111,7 +111,7 @@ pub fn check(claim: &Claim) -> Vec<Remark> {
     remarks
 }
 
-/// Returns the requests in flight by rate times latency; `None` if a part lacks either.
+/// Returns the requests in flight by rate times latency, or `None` if a part lacks either.
 pub fn in_flight(parts: &[DirectionClaim]) -> Option<f64> {
     let of = |part: &DirectionClaim| Some(part.iops? * part.mean? / 1e9);
     (!parts.is_empty()).then(|| parts.iter().map(of).sum::<Option<f64>>()).flatten()

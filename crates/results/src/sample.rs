@@ -27,7 +27,7 @@ const APART: f64 = 1.1;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestedLoad {
     /// Number of requests that the load keeps in flight at any time: iodepth times numjobs, or
-    /// numjobs alone with a synchronous engine. `None` for a load that is not a closed loop
+    /// numjobs alone with a synchronous engine. It is `None` for a load that is not a closed loop
     /// (limited in rate, or buffered).
     pub in_flight: Option<u32>,
     /// Whether requests bypass the page cache (`direct=1`).
@@ -40,7 +40,7 @@ pub struct RequestedLoad {
     pub jobs: u32,
     /// Whether the disks' phase is a window of its own, which fio does not set.
     pub has_one_window: bool,
-    /// Bytes of each request; `None` if they differ.
+    /// Bytes of each request, or `None` if they differ.
     pub block: Option<u64>,
     /// The clock: whether only disks take time.
     pub clock: Clock,
@@ -64,11 +64,11 @@ pub struct Sample {
     pub p50_ns: Option<Nanos>,
     pub p99_ns: Option<Nanos>,
     pub p99_9_ns: Option<Nanos>,
-    /// The reads alone; `None` without reads, and in old records that do not separate reads from
-    /// writes.
+    /// The reads alone. It is `None` without reads, and in old records that do not separate reads
+    /// from writes.
     #[serde(default)]
     pub read: Option<DirectionSample>,
-    /// The writes alone; `None` as for reads.
+    /// The writes alone, or `None` in the same cases as for reads.
     #[serde(default)]
     pub write: Option<DirectionSample>,
     /// The share of consecutive reads, in order of arrival at the disks, 0 to 1, that went to
@@ -109,7 +109,7 @@ pub struct DeviceSample {
     pub device: Option<String>,
     pub reads: u64,
     pub writes: u64,
-    /// The disk's share of the read requests of all disks, 0 to 1. `None` if no disk read.
+    /// The disk's share of the read requests of all disks, 0 to 1. It is `None` if no disk read.
     pub read_share: Option<f64>,
     /// The part of the phase, 0 to 1, in which at least one request was outstanding.
     pub utilisation: f64,
@@ -150,8 +150,8 @@ pub struct ReadStatsChange {
     /// Number of times that the device was passed over minus the number of times that it was
     /// chosen.
     pub ignored: i64,
-    /// Number of times, at the end, that the device was passed over since it was last chosen.
-    /// Negative while it is tried again.
+    /// Number of times, at the end, that the device was passed over since it was last chosen. The
+    /// number is negative while the device is tried again.
     pub age: i64,
     /// Mean latency, at the end, since the last checkpoint, by which policies decide.
     pub checkpoint_avg_ns: Nanos,
@@ -230,7 +230,7 @@ pub fn join(fio: &Fio, closing: &Closing, asked: &RequestedLoad) -> (Sample, Vec
 }
 
 /// Returns the disks' activity in a trial in which fio did not measure everything: a start-up, a
-/// player, or several phases. `None` if nothing was measured.
+/// player, or several phases. Returns `None` if nothing was measured.
 pub fn of_disks(closing: &Closing) -> Option<Sample> {
     let phase = closing.measured().filter(|phase| phase.length() > Nanos(0))?;
     Some(Sample {

@@ -12,7 +12,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Returns the spread of `values`; `None` if there are none.
+    /// Returns the spread of `values`, or `None` if there are none.
     pub fn over(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut values: Vec<f64> = values.into_iter().collect();
         values.sort_by(f64::total_cmp);

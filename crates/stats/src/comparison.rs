@@ -16,7 +16,7 @@
 //!   be exchanged. Student's t does not hold it. For a measure with three values, it finds
 //!   differences in 6.1 to 6.4 % of cases with 6 to 8 pairs, and in up to 12 % with 3 trials
 //!   against 7.
-//! - **Student's or Welch's t** on the logarithms for fewer trials. A method without assumptions
+//! - **Student's or Welch's t** on the logarithms, for fewer trials. A method without assumptions
 //!   can decide nothing there: with 3 pairs, all differences have one sign by chance in 1 of 4
 //!   cases. t assumes that the observed spread shows the true spread. That fails if a measure has
 //!   few values. An example is the choice of a mirror by a process id, which is either even or odd.
@@ -88,7 +88,7 @@ pub struct Comparison {
     pub p_same: f64,
     pub verdict: Verdict,
     /// The standard deviation of the log-ratios of pairs, or of the logarithms within a cell, for
-    /// planning. `None` if there is only one trial, which shows no spread.
+    /// planning. It is `None` if there is only one trial, which shows no spread.
     pub spread: Option<f64>,
 }
 
@@ -125,8 +125,8 @@ impl Finding {
         })
     }
 
-    /// Compares samples that share nothing, each with at least one value, all above zero; `alpha`
-    /// as for pairs.
+    /// Compares samples that share nothing, each with at least one value, all above zero. `alpha`
+    /// has the same meaning as for pairs.
     pub fn unpaired(treatment: &[f64], baseline: &[f64], alpha: f64) -> Result<Self, Error> {
         at_least("trials of the treatment", treatment.len(), 1)?;
         at_least("trials of the baseline", baseline.len(), 1)?;
@@ -188,8 +188,8 @@ impl Finding {
         self.test.estimate()
     }
 
-    /// Returns an interval that misses the truth with a chance of at most `alpha`; unbounded for
-    /// too few trials.
+    /// Returns an interval that misses the truth with a chance of at most `alpha`. The interval is
+    /// unbounded for too few trials.
     pub fn interval(&self, alpha: f64) -> Result<Interval, Error> {
         if alpha < self.separation {
             Ok(Interval::UNBOUNDED)
@@ -206,7 +206,7 @@ impl Finding {
     }
 
     /// Returns the standard deviation of single trials for which Student's t gives an interval of
-    /// this width at 1 - `alpha`; `None` if the width is unknown.
+    /// this width at 1 - `alpha`, or `None` if the width is unknown.
     pub(crate) fn spread(&self, alpha: f64) -> Result<Option<f64>, Error> {
         let (left, right) = (self.trials.0 as f64, self.trials.1 as f64);
         let (degrees, error) = if self.method.is_paired() {

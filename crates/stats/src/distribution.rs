@@ -7,7 +7,8 @@ pub(crate) fn normal_cdf(z: f64) -> f64 {
     Normal::standard().cdf(z)
 }
 
-/// Returns the value below which a standard normal value is with chance `p`; infinite for 0 and 1.
+/// Returns the value below which a standard normal value is with chance `p`. The value is infinite
+/// for 0 and 1.
 pub(crate) fn normal_quantile(p: f64) -> f64 {
     match p {
         p if p <= 0.0 => f64::NEG_INFINITY,

@@ -27,8 +27,8 @@ pub struct Shift {
 /// Returns the shift of `left` against `right`: the median of all differences between a value of
 /// one and a value of the other.
 ///
-/// Exact if both have the same distribution except for the shift (Lehmann, "Nonparametrics", 1975,
-/// section 2.3).
+/// The interval and p-values are exact if both have the same distribution except for the shift
+/// (Lehmann, "Nonparametrics", 1975, section 2.3).
 pub fn two_sample_shift(left: &[f64], right: &[f64]) -> Result<Shift, Error> {
     check("left", left)?;
     check("right", right)?;
@@ -40,7 +40,8 @@ pub fn two_sample_shift(left: &[f64], right: &[f64]) -> Result<Shift, Error> {
 /// Returns the centre of one sample, or of paired differences: the median of the means of all pairs
 /// of values, each value with itself included (Walsh averages).
 ///
-/// Exact if the distribution is symmetric (Lehmann, "Nonparametrics", 1975, section 4.2).
+/// The interval and p-values are exact if the distribution is symmetric (Lehmann, "Nonparametrics",
+/// 1975, section 4.2).
 pub fn one_sample_shift(values: &[f64]) -> Result<Shift, Error> {
     check("values", values)?;
     let with_later = |at: usize| values[at..].iter().map(move |later| values[at].midpoint(*later));

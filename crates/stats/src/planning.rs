@@ -53,9 +53,10 @@ pub struct TrialsNeeded {
 }
 
 impl Rule {
-    /// Returns the trials for each cell that a family ([`Rule::family`]) leaves undecided. `None`
-    /// for the others, and for a number beyond any run. `shares` are the parts of alpha of these
-    /// comparisons ([`Rule::spending`]) and of those that come when trials are added.
+    /// Returns the trials for each cell that a family ([`Rule::family`]) leaves undecided. The
+    /// entry is `None` for any other cell, and for a number beyond any run. `shares` are the parts
+    /// of alpha of these comparisons ([`Rule::spending`]) and of those that come when trials are
+    /// added.
     pub fn trials_to_decide(
         &self,
         cells: &[Comparison],
@@ -134,7 +135,7 @@ impl Gate {
 }
 
 impl TrialsNeeded {
-    /// Returns the plan; `None` if `enough` is beyond any run.
+    /// Returns the plan, or `None` if `enough` is beyond any run.
     fn plan(
         enough: f64,
         trials: (usize, usize),

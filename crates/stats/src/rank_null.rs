@@ -82,7 +82,7 @@ impl RankNull {
         }
     }
 
-    /// Returns the largest value whose cumulative chance is at most `chance`; `None` if 0 has a
+    /// Returns the largest value whose cumulative chance is at most `chance`, or `None` if 0 has a
     /// larger one.
     pub(crate) fn largest_below(&self, chance: f64) -> Option<usize> {
         match self {

@@ -20,8 +20,8 @@ pub enum Criterion {
 }
 
 impl Criterion {
-    /// Returns the criterion of a window of two samples or more, equally spaced in time. Never
-    /// negative.
+    /// Returns the criterion of a window of two samples or more, equally spaced in time. It is
+    /// never negative.
     pub fn measure(self, window: &[f64]) -> Result<f64, Error> {
         at_least("samples of a window", window.len(), 2)?;
         finite("samples", window)?;

@@ -14,7 +14,7 @@ use crate::{Error, Interval, LocationTest, Tails};
 pub struct StudentT {
     /// The estimate, in the unit of the data.
     pub estimate: f64,
-    /// The standard error in the unit of the data; zero if all values of a sample are equal.
+    /// The standard error in the unit of the data. It is zero if all values of a sample are equal.
     pub standard_error: f64,
     pub degrees_of_freedom: f64,
 }

@@ -93,7 +93,8 @@ impl FormatRow {
         self.cells.values().flat_map(|cell| quoted(cell))
     }
 
-    /// Returns the names of the tables that the keys stand in; empty for the top of the file.
+    /// Returns the names of the tables that the keys stand in. The list is empty for the top of the
+    /// file.
     fn tables(&self) -> Vec<&str> {
         let named = quoted(self.head).map(|name| name.trim_matches(['[', ']']));
         let is_top = !self.head.contains('`') || self.head.contains("at the top");

@@ -7,7 +7,8 @@ use crate::entry::{MOST_DISKS, Served, TraceEntry};
 use crate::reader::Error;
 
 /// The entries of a trace, in its order, each request with its depth: the requests at its disk
-/// right after its arrival, including itself and others of the same moment. `None` for a mark.
+/// right after its arrival, including itself and others of the same moment. The depth of a mark is
+/// `None`.
 ///
 /// It keeps the requests that [`ByTime`] keeps, and entries whose turn has not come.
 #[derive(Debug)]

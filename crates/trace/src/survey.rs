@@ -48,7 +48,7 @@ pub struct TracePhase {
 pub struct Reach {
     /// The first sector that reads and writes touched during the measurement, and one after the
     /// last. Other times are left out, because mounting a filesystem touches places far apart. If
-    /// nothing was measured, it is over the whole trace; `None` if nothing was touched.
+    /// nothing was measured, it is over the whole trace. It is `None` if nothing was touched.
     pub touched: Option<(u64, u64)>,
     /// The longest time from the arrival of a request to the end of its entry, in ns.
     pub(crate) delay: u64,

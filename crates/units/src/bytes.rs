@@ -3,7 +3,7 @@ use crate::quantity::{Notation, quantity};
 quantity! {
     /// An amount of data in bytes.
     ///
-    /// Written as a number with or without a unit; a number without one is in bytes.
+    /// Files give it as a number with or without a unit; a number without one is in bytes.
     Bytes,
     written: Notation {
         noun: "a size",

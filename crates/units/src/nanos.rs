@@ -3,7 +3,8 @@ use crate::quantity::{Notation, quantity};
 quantity! {
     /// A length of time, or a point of virtual time since the guest's start, in nanoseconds.
     ///
-    /// Printed as `7 ns`, `50 us`, `8.33 ms`, `20 s`: never minutes or hours, as in fio's output.
+    /// It is printed as `7 ns`, `50 us`, `8.33 ms`, `20 s`: never minutes or hours, as in fio's
+    /// output.
     Nanos,
     written: Notation {
         noun: "a time",

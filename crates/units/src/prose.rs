@@ -51,7 +51,7 @@ pub fn is_hidden(letter: char) -> bool {
     letter.is_control() || turns
 }
 
-/// Prints a number of things: `1 trial`, `36 trials`. For nouns that take an `s`.
+/// Prints a number of things whose noun takes an `s`: `1 trial`, `36 trials`.
 ///
 /// ```
 /// use disklab_units::prose::count;
@@ -63,7 +63,7 @@ pub fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
-/// Joins items as `a`, `a and b`, `a, b and c`; empty for no items.
+/// Joins items as `a`, `a and b`, `a, b and c`. The text is empty for no items.
 ///
 /// ```
 /// use disklab_units::prose::listed;

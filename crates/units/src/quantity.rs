@@ -102,7 +102,7 @@ impl Decimal {
         self.whole == 0 && self.fraction == 0
     }
 
-    /// Returns the product, rounded to the nearest whole number; `None` if it does not fit.
+    /// Returns the product, rounded to the nearest whole number, or `None` if it does not fit.
     fn times(&self, factor: u64) -> Option<u64> {
         let factor = u128::from(factor);
         let scale = 10u128.pow(self.places);
@@ -149,13 +149,13 @@ macro_rules! quantity {
             pub const ZERO: Self = Self(0);
             pub const MAX: Self = Self(u64::MAX);
 
-            /// Returns the sum; `None` if it does not fit.
+            /// Returns the sum, or `None` if it does not fit.
             #[must_use]
             pub fn checked_add(self, other: Self) -> Option<Self> {
                 self.0.checked_add(other.0).map(Self)
             }
 
-            /// Returns the difference; `None` if `other` is larger.
+            /// Returns the difference, or `None` if `other` is larger.
             #[must_use]
             pub fn checked_sub(self, other: Self) -> Option<Self> {
                 self.0.checked_sub(other.0).map(Self)
@@ -166,7 +166,7 @@ macro_rules! quantity {
                 Self(self.0.saturating_add(other.0))
             }
 
-            /// Returns the difference; zero if `other` is larger.
+            /// Returns the difference, or zero if `other` is larger.
             #[must_use]
             pub const fn saturating_sub(self, other: Self) -> Self {
                 Self(self.0.saturating_sub(other.0))

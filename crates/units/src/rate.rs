@@ -5,7 +5,7 @@ use crate::quantity::{Notation, quantity};
 quantity! {
     /// A speed of transfer, in bytes per second.
     ///
-    /// Written as a size with its unit, and `/s`; printed in IEC units.
+    /// Files give it as a size with its unit, and `/s`. It is printed in IEC units.
     Rate,
     written: Notation {
         noun: "a rate",

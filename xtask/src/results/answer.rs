@@ -16,7 +16,7 @@ use super::words::{code, percent, table, test};
 /// A policy's result in a cell.
 struct Standing<'a> {
     policy: &'a str,
-    /// True for the policy with the greatest median, and for those that tie with it.
+    /// Whether the policy has the greatest median, or ties with the one that has.
     best: bool,
     /// The median, as a share of the greatest one.
     share: f64,
@@ -66,7 +66,7 @@ pub fn section(merged: &Merged, published: Counts) -> String {
     )
 }
 
-/// Compares the policies of a cell; `None` if fewer than two have a result.
+/// Compares the policies of a cell. Returns `None` if fewer than two have a result.
 fn standings<'a>(merged: &'a Merged, place: &CellPlace) -> Option<Vec<Standing<'a>>> {
     let spread = |policy: &'a str| {
         let samples = merged.samples(place, policy);
@@ -84,7 +84,7 @@ fn standings<'a>(merged: &'a Merged, place: &CellPlace) -> Option<Vec<Standing<'
     Some(spreads.iter().map(standing).collect())
 }
 
-/// Sums up a policy's cells; `None` if it has a result in none.
+/// Sums up a policy's cells. Returns `None` if it has a result in none.
 fn score<'a>(policy: &'a str, cells: &[Vec<Standing>]) -> Option<Score<'a>> {
     let own = || cells.iter().flatten().filter(|standing| standing.policy == policy);
     let least_share = own().map(|standing| standing.share).reduce(f64::min)?;

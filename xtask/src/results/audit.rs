@@ -67,7 +67,7 @@ struct Audited {
     table: &'static str,
     row: ResultRow,
     doubts: Vec<Remark>,
-    /// True if only the mean latency contradicts the rest.
+    /// Whether only the mean latency contradicts the rest.
     only_mean: bool,
 }
 

@@ -81,7 +81,7 @@ struct Comparison<'a> {
     /// The pair with the median ratio.
     middle: Pair<'a>,
     lab: &'a Lab,
-    /// True if the array has a cache.
+    /// Whether the array has a cache.
     cached: bool,
     background: bool,
 }

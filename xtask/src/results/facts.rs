@@ -9,8 +9,8 @@ fn requests(device: &DeviceSample) -> f64 {
     (device.reads + device.writes) as f64
 }
 
-/// Returns the mean of a number over some disks, weighted by their requests. `None` if a disk with
-/// requests lacks it.
+/// Returns the mean of a number over some disks, weighted by their requests, or `None` if a disk
+/// with requests lacks it.
 fn weighted(
     sample: &Sample,
     wanted: impl Fn(&DeviceSample) -> bool,
@@ -52,7 +52,7 @@ pub fn distance(sample: &Sample) -> Option<f64> {
     weighted(sample, |_| true, |device| device.distance_mean_bytes)
 }
 
-/// Returns the same distance for rotating disks. `None` if none of them had a request.
+/// Returns the same distance for rotating disks, or `None` if none of them had a request.
 pub fn distance_turned(sample: &Sample, lab: &Lab) -> Option<f64> {
     weighted(sample, |device| turns(device, lab), |device| device.distance_mean_bytes)
 }

@@ -14,7 +14,7 @@ use super::axes::{self, CellPlace};
 pub struct Trial<'a> {
     pub id: &'a str,
     pub seed: u32,
-    /// Outcome; `None` if the trial has not run.
+    /// Outcome, or `None` if the trial has not run.
     pub outcome: Option<&'a Outcome>,
 }
 

@@ -83,7 +83,7 @@ impl Published {
         Ok(Self { sources, rows, beside_pool })
     }
 
-    /// Returns the name in the tables of the array that is compared with ours; `None` if it is
+    /// Returns the name in the tables of the array that is compared with ours, or `None` if it is
     /// compared with another. Published arrays resemble ours in name only.
     pub fn array_beside<'a>(&self, ours: &'a str) -> Option<&'a str> {
         if !BESIDE_POOL.contains(&ours) {

@@ -40,7 +40,7 @@ pub fn table(kind: &Kind, merged: &Merged, published: &Published, places: &[Cell
 
 /// A field of a table.
 struct Shown {
-    /// Value for comparison; `None` if it is not compared.
+    /// Value for comparison, or `None` if it is not compared.
     value: Option<f64>,
     /// The number as text, which may be bold, and the text after it.
     number: String,

@@ -76,7 +76,7 @@ fn udev(machine: &Machine, (major, minor): (u32, u32), keys: &[&str]) -> Option<
     keys.iter().find_map(value).and_then(clean)
 }
 
-/// Removes blanks and zeroes around a serial. `None` if the text cannot be a serial.
+/// Removes blanks and zeroes around a serial. Returns `None` if the text cannot be a serial.
 pub(super) fn clean(text: &str) -> Option<String> {
     let text = text.trim_matches(|letter: char| letter == '\0' || letter.is_whitespace());
     let odd = |letter: char| is_hidden(letter) || letter == char::REPLACEMENT_CHARACTER;

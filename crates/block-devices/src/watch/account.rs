@@ -42,8 +42,8 @@ pub struct WatchAccount {
     /// Counters of the disks at the beginning and at the end.
     pub before: Vec<Stat>,
     pub after: Vec<Stat>,
-    /// The activity on each partition's whole disk outside of all watched partitions. Zeroes for
-    /// whole disks.
+    /// The activity on each partition's whole disk outside of all watched partitions. Whole disks
+    /// have zeroes.
     pub beside: Vec<Stat>,
     pub trace: WatchTrace,
 }

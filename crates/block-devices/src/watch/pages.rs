@@ -208,7 +208,8 @@ fn number(bytes: &[u8], field: Field) -> Option<u64> {
 }
 
 impl EventLayout {
-    /// Parses an event without its time. `None` for requests that neither move nor flush data.
+    /// Parses an event without its time. Returns `None` for requests that neither move nor flush
+    /// data.
     fn read(&self, data: &[u8]) -> Result<Option<BlockEvent>, &'static str> {
         const SHORT: &str = "an event is shorter than its kind";
         let number = |field| number(data, field).ok_or(SHORT);

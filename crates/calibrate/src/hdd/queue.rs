@@ -101,8 +101,8 @@ fn batch_size(timed: &[Timed], depth: usize) -> u32 {
     usual as u32
 }
 
-/// Returns the choice with which the model comes nearest to the measurements at all depths; `None`
-/// if no choice comes near.
+/// Returns the choice with which the model comes nearest to the measurements at all depths, or
+/// `None` if no choice comes near.
 fn best_choice(
     measured: &[(usize, Vec<Probe>, Pace)],
     batch: u32,
@@ -154,7 +154,7 @@ pub(crate) fn writes(
 const NEAR: f64 = 0.1;
 
 /// Returns the window with which the model's time for the same requests, on a disk of this size,
-/// comes nearest to the measured time; `None` if no window comes near.
+/// comes nearest to the measured time, or `None` if no window comes near.
 fn nearest(
     measured: f64,
     (probes, bytes): (&[Probe], Bytes),

@@ -31,8 +31,8 @@ pub(crate) fn cached(bench: &mut TestBench<'_>, turn: f64) -> Result<bool> {
     Ok(median(&latencies) < turn / 4.0)
 }
 
-/// Measures how much the buffer takes before a write has to wait, in sectors; `None` if no write
-/// had to.
+/// Measures how much the buffer takes before a write has to wait, in sectors. Returns `None` if no
+/// write had to.
 pub(crate) fn buffer(bench: &mut TestBench<'_>, turn: f64) -> Result<Option<Bounds>> {
     bench.one(Probe::flush())?;
     let mut begun = None;

@@ -35,7 +35,7 @@ const STEADY: f64 = 0.03;
 /// The onset of collection and the rates of writes, in bytes and bytes a second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Collected {
-    /// Bytes written at random until writes became slower, to within a window to either side;
+    /// Bytes written at random until writes became slower, to within a window to either side, or
     /// `None` if they never did.
     pub onset: Option<u64>,
     pub window: u64,

@@ -20,15 +20,15 @@ const SPLIT_FIRST: [&str; 2] = ["array", "workload"];
 /// The candidate to choose for some cells, and the cost of each candidate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Choice {
-    /// Axes and values that these cells share and others lack; empty for all cells.
+    /// Axes and values that these cells share and others lack. The list is empty for all cells.
     #[serde(rename = "for")]
     pub scope: Cell,
-    /// The recommended candidate; `None` where no candidate is best.
+    /// The recommended candidate, or `None` where no candidate is best.
     pub choice: Option<String>,
-    /// The candidate that the rule puts first, also where no candidate is best. `None` if no
+    /// The candidate that the rule puts first, also where no candidate is best. It is `None` if no
     /// candidate has a result in every cell.
     pub least_regret: Option<String>,
-    /// True if all candidates are as good as the best in every cell.
+    /// Whether all candidates are as good as the best in every cell.
     pub makes_no_difference: bool,
     /// Number of cells and metrics that are judged.
     pub judged: usize,
@@ -53,7 +53,7 @@ pub struct Regret {
     pub certainly_behind: usize,
     /// Weighted mean of its regret, in per cent of a ratio to the best.
     pub mean_percent: f64,
-    /// Cell in which it is farthest behind; `None` if it is best everywhere.
+    /// Cell in which it is farthest behind, or `None` if it is best everywhere.
     pub worst: Option<WorstCell>,
     /// Cells in which it has no result, though others have.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -201,7 +201,7 @@ fn split_axes(cells: &[&RankedCell]) -> Vec<String> {
 }
 
 impl Regret {
-    /// Returns the regret of a candidate over cells; `None` if it is in none of them.
+    /// Returns the regret of a candidate over cells, or `None` if it is in none of them.
     fn over(candidate: &str, cells: &[&RankedCell]) -> Option<Self> {
         let (mut own, mut without_result) = (Vec::new(), Vec::new());
         for cell in cells {

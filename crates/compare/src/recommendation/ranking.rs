@@ -78,7 +78,7 @@ pub struct RankedCell {
 pub struct RankedCandidate {
     pub candidate: String,
     pub rank: Rank,
-    /// Candidate that this one is farthest behind; `None` for the best.
+    /// Candidate that this one is farthest behind, or `None` for the best.
     pub behind: Option<String>,
     /// The change from that candidate to this one.
     pub change: Option<RelativeChange>,
@@ -86,7 +86,7 @@ pub struct RankedCandidate {
     /// verdicts.
     #[serde(serialize_with = "in_a_word")]
     pub verdict: Verdict,
-    /// True if verdicts and rank agree.
+    /// Whether verdicts and rank agree.
     pub is_certain: bool,
     /// The log-ratio by which it is behind, or 0 for the best.
     #[serde(skip)]
@@ -169,8 +169,8 @@ fn rank(candidate: &str, pairs: &[&Comparison], margin: f64) -> RankedCandidate 
     }
 }
 
-/// Returns the other side of a comparison with this candidate; `None` if nothing is known about the
-/// two.
+/// Returns the other side of a comparison with this candidate, or `None` if nothing is known about
+/// the two.
 fn opponent<'a>(pair: &'a Comparison, candidate: &str) -> Option<Opponent<'a>> {
     let known = pair.change.or_else(|| of_medians(pair))?;
     let (name, change, verdict) = if pair.treatment == candidate {

@@ -28,7 +28,8 @@ pub struct Words<'a> {
     pub weights: &'a [Weight],
 }
 
-/// Returns the commands that run the records up to this number of seeds; none for imported results.
+/// Returns the commands that run the records up to this number of seeds. Imported results have
+/// none.
 pub fn to_settle(seeds: Option<usize>, records: &[CellIndex]) -> Vec<String> {
     let Some(number) = seeds.filter(|number| *number <= MOST_SEEDS) else { return Vec::new() };
     let command = |index: &CellIndex| {

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::read::text_form;
 
-/// The way in which a thread chooses among the files that exist. In files: `rotation`, `random`,
-/// `zipf 1.1` or `recent 100`.
+/// The way in which a thread chooses among the files that exist. Files spell it `rotation`,
+/// `random`, `zipf 1.1` or `recent 100`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Pick {

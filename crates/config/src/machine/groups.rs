@@ -7,7 +7,7 @@ use crate::layout::{Layout, Profile};
 pub struct DiskGroup {
     /// Name of the group for people: `btrfs pool`, `md /dev/md0 (raid1)`.
     pub name: String,
-    /// The nearest layout; `None` if the output names none.
+    /// The nearest layout, or `None` if the output names none.
     pub layout: Option<Layout>,
     /// Paths of the group's members, in its own order.
     pub paths: Vec<String>,

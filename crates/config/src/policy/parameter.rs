@@ -108,7 +108,7 @@ impl PolicyParameter {
         }
     }
 
-    /// Returns the default of the parameter; `None` if the kernel chooses it.
+    /// Returns the default of the parameter, or `None` if the kernel chooses it.
     pub(super) fn default_value(&self) -> Option<String> {
         match &self.kind {
             ParameterKind::Number { default, .. } => Some(default.to_string()),

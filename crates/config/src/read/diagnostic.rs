@@ -34,7 +34,7 @@ pub struct Diagnostic {
     pub message: String,
 }
 
-/// All mistakes, in the order of the files. Never empty.
+/// All mistakes, in the order of the files. There is at least one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Diagnostics(pub Vec<Diagnostic>);
 

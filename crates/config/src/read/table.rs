@@ -310,7 +310,8 @@ impl<'r, 's> TomlTable<'r, 's> {
         Some(TomlTable::new(self.reader, entries, value.span(), prefix))
     }
 
-    /// Returns the tables of one name, each under a `[[key]]` of its own; empty if there are none.
+    /// Returns the tables of one name, each under a `[[key]]` of its own. The list is empty if
+    /// there are none.
     pub fn tables(&self, key: &str) -> Vec<TomlTable<'r, 's>> {
         let Some(value) = self.ask(key, None) else { return Vec::new() };
         let elements =

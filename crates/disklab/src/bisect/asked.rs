@@ -51,7 +51,7 @@ pub struct JudgedRevision {
     pub commit: String,
     verdict: String,
     why: String,
-    /// SHA-256 of the kernel; empty if it did not build.
+    /// SHA-256 of the kernel. The text is empty if the kernel did not build.
     pub program: String,
 }
 

@@ -184,7 +184,8 @@ fn comparisons<'a>(good: &'a Record, other: &'a Record) -> Result<Vec<MatchedTri
     Ok(match_across(&CellIndex::new(good), &CellIndex::new(other), "kernel", Trust::Sound)?)
 }
 
-/// Returns the trials of the only comparison and their change; `None` if there are too few trials.
+/// Returns the trials of the only comparison and their change, or `None` if there are too few
+/// trials.
 fn found<'a, 'b>(
     comparisons: &'b [MatchedTrials<'a>],
     metric: &Metric,

@@ -14,7 +14,7 @@ pub struct KnownDevice {
     pub model: String,
     pub hints: Hints,
     pub rotational: Option<bool>,
-    /// True for a partition or a file.
+    /// Whether it is a partition or a file.
     pub part: bool,
 }
 

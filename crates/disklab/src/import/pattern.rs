@@ -59,8 +59,8 @@ impl std::str::FromStr for Pattern {
 }
 
 impl Pattern {
-    /// Returns (name, value) in the order of the pattern, each value as short as possible; `None`
-    /// if the path does not match.
+    /// Returns (name, value) in the order of the pattern, each value as short as possible, or
+    /// `None` if the path does not match.
     pub fn read(&self, path: &str) -> Option<Vec<(String, String)>> {
         let mut found = Vec::new();
         matched(&self.parts, path, &mut found, &mut BTreeSet::new()).then_some(found)

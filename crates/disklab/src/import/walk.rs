@@ -96,7 +96,7 @@ pub fn look(paths: &[PathBuf]) -> Result<FoundFiles, Failure> {
 struct NamedFile {
     path: PathBuf,
     short: String,
-    /// True if the user named the file, and is to get a message about it in any case.
+    /// Whether the user named the file, and is to get a message about it in any case.
     named: bool,
 }
 

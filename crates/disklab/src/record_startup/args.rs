@@ -67,7 +67,7 @@ impl RecordStartupArgs {
             .chain(self.env.iter().filter_map(|variable| variable.split_once('=')))
     }
 
-    /// Returns the words of the server's command; empty without a server.
+    /// Returns the words of the server's command. The list is empty without a server.
     pub fn server_words(&self) -> Vec<String> {
         self.server.split_whitespace().map(str::to_owned).collect()
     }

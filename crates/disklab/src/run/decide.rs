@@ -241,7 +241,7 @@ fn possible(record: &Record) -> Result<Vec<ComparedSides>, Failure> {
 struct OpenVerdict {
     sides: ComparedSides,
     metric: String,
-    /// True if both sides have results.
+    /// Whether both sides have results.
     has_both: bool,
 }
 

@@ -35,8 +35,8 @@ pub struct Candidate {
     pub name: String,
 }
 
-/// Returns the policy without changes, then `count` others; fewer if some are equal after rounding.
-/// The error names the mistake in the policy, its parameters or their ranges.
+/// Returns the policy without changes, then `count` others, or fewer if some are equal after
+/// rounding. The error names the mistake in the policy, its parameters or their ranges.
 pub fn candidates(
     lab: &Lab,
     policy: &str,

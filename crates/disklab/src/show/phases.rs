@@ -11,8 +11,8 @@ use itertools::Itertools;
 use crate::table::TextTable;
 use crate::words::or_dash;
 
-/// Returns a row for each phase that began; none if the workload has no phases. Shares are in per
-/// cent, for all disks in their order.
+/// Returns a row for each phase that began, or none if the workload has no phases. Shares are in
+/// per cent, for all disks in their order.
 pub fn table(
     steps: &[Step],
     outcome: &Outcome,

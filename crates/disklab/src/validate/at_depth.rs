@@ -47,7 +47,7 @@ struct LeftOutDrive {
 
 /// Errors of all drives, or of the drives of a class, under one load at one depth.
 struct SummaryRow {
-    /// Class of the drives. None is all drives, to which the bars apply.
+    /// Class of the drives. None stands for all drives, to which the bars apply.
     class: Option<&'static str>,
     rw: String,
     block: u64,

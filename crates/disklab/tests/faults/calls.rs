@@ -11,7 +11,7 @@ pub struct Call {
     pub number: i64,
     pub name: &'static str,
     pub errors: &'static [Errno],
-    /// True if the call moves bytes, and may move fewer than asked for.
+    /// Whether the call moves bytes, and may move fewer than asked for.
     pub may_be_short: bool,
 }
 

@@ -245,10 +245,10 @@ struct Tracing<'a> {
     main: Pid,
     program: &'a Path,
     faults: &'a [Fault],
-    /// True if a thread belongs to the program; it is looked up again after an exec.
+    /// Whether each known thread belongs to the program. A thread is looked up again after an exec.
     is_own: HashMap<Pid, bool>,
-    /// True once the program has made its first own call. Failures before it would hit the loader
-    /// and the C library, which cannot report them.
+    /// Whether the program has made its first own call. Failures before it would hit the loader and
+    /// the C library, which cannot report them.
     begun: bool,
     counts: Counts,
     /// Original arguments of calls whose arguments were replaced. No call changes them.

@@ -27,7 +27,7 @@ pub(crate) struct Access {
     /// Time at which the first sector came under the head.
     pub there: Nanos,
     pub end: Nanos,
-    /// The arm's previous place; `None` if the arm was already there.
+    /// The arm's previous place, or `None` if the arm was already there.
     pub from: Option<Arm>,
     pub arm: Arm,
 }

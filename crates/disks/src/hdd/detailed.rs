@@ -17,8 +17,8 @@ pub struct DetailedHdd {
     pub seeks: Vec<Nanos>,
     /// Time to change from one surface to another, without a seek or during one.
     pub head_switch: Nanos,
-    /// Time added to the arm's movement before a write, in nanoseconds; negative if reads take
-    /// longer.
+    /// Time added to the arm's movement before a write, in nanoseconds. It is negative if reads
+    /// take longer.
     pub write_settle: i64,
     pub cache: DetailedCache,
     pub times: CommandTimes,

@@ -42,7 +42,7 @@ struct Zone {
     track_pitch: u64,
     /// Distance on the tape from the start of one cylinder to that of the next.
     cylinder_pitch: u64,
-    /// The zone's sectors without an address; `None` if all have one.
+    /// The zone's sectors without an address, or `None` if all have one.
     map: Option<Box<ZoneMap>>,
 }
 

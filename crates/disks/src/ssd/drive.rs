@@ -72,7 +72,7 @@ struct DurableCommand {
 }
 
 impl DataCommand {
-    /// Returns the units of the map that the command touches; none if it has no bytes.
+    /// Returns the units of the map that the command touches, or none if it has no bytes.
     fn units(&self) -> Range<u32> {
         let start = self.request.sector * Sectors::SIZE;
         (start / UNIT.0) as u32..(start + self.bytes.0).div_ceil(UNIT.0) as u32

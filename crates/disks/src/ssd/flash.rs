@@ -403,7 +403,7 @@ impl Flash {
         self.event_log.note(|| DiskEvent::Die { die: index as u32, what, begun, end, interrupted });
     }
 
-    /// Returns a time before which no data of a read leaves the flash; `None` if no operation in
+    /// Returns a time before which no data of a read leaves the flash, or `None` if no operation in
     /// progress could provide any.
     pub fn earliest_out(&self) -> Option<Nanos> {
         let dies = self.dies.iter().filter_map(|die| match die.state {

@@ -78,7 +78,7 @@ struct Started {
 /// State that the first process and a program's thread share.
 #[derive(Default)]
 struct RunState {
-    /// True if the program is to end.
+    /// Whether the program is to end.
     stop: bool,
     runs: Option<Pid>,
     /// Number of complete runs.

@@ -50,7 +50,7 @@ pub struct Session {
     pub measured: IoContext,
     pub beside: IoContext,
     pub background: Option<Box<dyn Beside>>,
-    /// True if the background ended before anything was measured. Stopping it gives the reason.
+    /// Whether the background ended before anything was measured. Stopping it gives the reason.
     pub background_ended: bool,
     pub witness: Option<Box<dyn Beside>>,
 }

@@ -327,7 +327,7 @@ impl Hub {
         }
     }
 
-    /// Waits for a program; `None` if it did not end within [`END`].
+    /// Waits for a program. Returns `None` if it did not end within [`END`].
     fn wait_for(&self, wanted: Who) -> Result<Option<ExitStatus>, Failure> {
         let until = Instant::now() + END;
         while let Ok(news) = self.told.recv_timeout(until.saturating_duration_since(Instant::now()))

@@ -14,7 +14,8 @@ const WIDEST: f64 = 9.0;
 pub struct LineOverlap {
     /// Pixels added to its width.
     pub wider: f64,
-    /// Text behind its name in the legend; empty for a line without an earlier line below it.
+    /// Text behind its name in the legend. The text is empty for a line without an earlier line
+    /// below it.
     pub note: String,
 }
 
@@ -41,8 +42,8 @@ pub fn overlaps(lines: &[(&str, Vec<(f64, f64)>)], height: f64) -> Vec<LineOverl
     all
 }
 
-/// Returns the share of a line's points that another line has too; `None` for lines without common
-/// places.
+/// Returns the share of a line's points that another line has too, or `None` for lines without
+/// common places.
 fn share(line: &[(f64, f64)], other: &[(f64, f64)], near: f64) -> Option<f64> {
     // Both lines go from left to right.
     let (mut rest, mut common, mut alike) = (other, 0_u32, 0_u32);

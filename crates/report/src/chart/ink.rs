@@ -88,7 +88,7 @@ impl Series {
         }
     }
 
-    /// Returns the fill over the colour of a part; `None` for a plain part.
+    /// Returns the fill over the colour of a part, or `None` for a plain part.
     pub fn hatch(self) -> Option<String> {
         (self.hatch > 0).then(|| format!("{HATCHED}{})", self.hatch))
     }

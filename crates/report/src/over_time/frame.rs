@@ -31,8 +31,8 @@ impl Scale {
         self.part(to - from) >= ROOM_FOR_A_NAME
     }
 
-    /// Returns the moment (in s) and the text for the missing part of a truncated trace; `None` if
-    /// there is no room.
+    /// Returns the moment (in s) and the text for the missing part of a truncated trace, or `None`
+    /// if there is no room.
     pub fn missing(&self, trial: &WatchedTrial) -> Option<(f64, &'static str)> {
         let told = trial.traced();
         (self.part(self.seconds - told) >= 0.25)

@@ -11,7 +11,7 @@ pub struct Scale {
     /// Greatest value on the axis of each measure.
     pub tops: Vec<f64>,
     pub seconds: f64,
-    /// True if there are several scales, each of which shows its length.
+    /// Whether there are several scales, each of which shows its length.
     pub one_of_several: bool,
 }
 

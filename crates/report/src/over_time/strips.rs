@@ -164,7 +164,7 @@ fn marks(beyond: &Beyond, column: f64, (edge, tip): (f64, f64)) -> Markup {
     html! { path d=(way) fill=(colour) {} }
 }
 
-/// Describes the requests beyond the frames; empty if there are none.
+/// Describes the requests beyond the frames. The text is empty if there are none.
 fn note(trial: &WatchedTrial) -> String {
     let told = trial.names.iter().zip(&trial.beyond).filter_map(|(name, beyond)| {
         let own = beyond.iter().filter_map(Beyond::in_words).join(", ");

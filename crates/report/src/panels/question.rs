@@ -162,7 +162,7 @@ pub fn facts(source: &ReportSource) -> Vec<(String, String)> {
     facts
 }
 
-/// Returns the names and models of each array's disks, or the disks of a machine; `None` if the
+/// Returns the names and models of each array's disks, or the disks of a machine, or `None` if the
 /// record has none, as with imported results.
 fn disks_of(record: &Record) -> Option<String> {
     if let Some(on) = &record.manifest().on_host {

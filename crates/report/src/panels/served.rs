@@ -124,7 +124,7 @@ fn time(ns: f64) -> String {
     Nanos(ns as u64).to_string()
 }
 
-/// Draws the section of a group; `None` if nothing is known about its disks.
+/// Draws the section of a group. Returns `None` if nothing is known about its disks.
 fn piece(compared: &str, group: &Group) -> Option<Piece> {
     let choices: Vec<ChoiceService> = group.choices.iter().filter_map(ChoiceService::new).collect();
     if choices.is_empty() {
@@ -147,7 +147,7 @@ struct ChoiceService {
     seeds: Vec<Vec<f64>>,
     disks: Vec<DiskService>,
     switches: Option<Spread>,
-    /// True if btrfs reported its counts.
+    /// Whether btrfs reported its counts.
     has_stats: bool,
 }
 

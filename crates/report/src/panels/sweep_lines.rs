@@ -71,7 +71,7 @@ fn section(source: &ReportSource, along: &Along, open: bool) -> Section {
     }
 }
 
-/// Draws the chart; `None` if no point has a result.
+/// Draws the chart. Returns `None` if no point has a result.
 fn chart(source: &ReportSource, along: &Along, metric: &Metric) -> Option<Chart> {
     let Along { axis, line, series } = along;
     let all = || line.points.iter().flat_map(|point| point.choices.iter().flatten());

@@ -67,7 +67,8 @@ struct JoinedTrial {
     /// Time of each stretch, in s of the measurement, and the work of all disks in it.
     bins: Vec<(f64, TimelineBin)>,
     seconds: f64,
-    /// Phases of the measurement, with their begin and end in s; none if there is one.
+    /// Phases of the measurement, with their begin and end in s. The list is empty if the
+    /// measurement has no phases of its own.
     phases: Vec<(String, f64, f64)>,
 }
 
@@ -92,7 +93,7 @@ impl JoinedTrial {
         (!ends.is_empty()).then(|| format!("{}: {ends}", self.name))
     }
 
-    /// Joins the stretches between two moments; `None` if there are none.
+    /// Joins the stretches between two moments. Returns `None` if there are none.
     fn between(&self, from: f64, to: f64) -> Option<TimelineBin> {
         let own = self.bins.iter().filter(|(at, _)| (from..to).contains(at));
         let own: Vec<TimelineBin> = own.map(|(_, bin)| *bin).collect();
@@ -148,8 +149,8 @@ fn boundaries(sides: &[JoinedTrial], top: f64) -> Vec<Plot> {
     ends.flat_map(|(index, side)| side.boundaries().map(move |end| line(index, end))).collect()
 }
 
-/// Builds a table with a row for each stretch of time and a column for each trial; empty after a
-/// trial's end.
+/// Builds a table with a row for each stretch of time and a column for each trial. After a trial's
+/// end its cells are empty.
 fn table(measure: &DiskMeasure, sides: &[JoinedTrial], seconds: f64) -> NumbersTable {
     let mut table = NumbersTable::new("s", sides.iter().map(|side| &side.name));
     let edge = |at: u32| seconds * f64::from(at) / f64::from(STRETCHES);

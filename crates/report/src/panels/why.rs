@@ -34,7 +34,7 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     of_groups(source, rule, NONE, |group| explanation(source, group, baseline))
 }
 
-/// Draws the summary of a group and its explanation; `None` if nothing explains it.
+/// Draws the summary of a group and its explanation. Returns `None` if nothing explains it.
 fn explanation(
     source: &ReportSource,
     group: &Group,

@@ -28,7 +28,7 @@ pub struct CellChoice<'a> {
     pub name: String,
     pub value: String,
     pub trials: Vec<IndexedTrial<'a>>,
-    /// True if a process runs the trials of one of its records now.
+    /// Whether a process runs the trials of one of its records now.
     pub goes_on: bool,
 }
 

@@ -31,7 +31,7 @@ pub struct Load<'a> {
     seed: &'static str,
     ramp: Nanos,
     runtime: Nanos,
-    /// True if the plan waits for its start.
+    /// Whether the plan waits for its start.
     gated: bool,
 }
 
@@ -64,7 +64,7 @@ impl<'a> Load<'a> {
         })
     }
 
-    /// Returns the names of its files in [`POOL`]; none if it reads the device itself.
+    /// Returns the names of its files in [`POOL`], or none if it reads the device itself.
     pub fn files(&self) -> Vec<String> {
         if self.fio.raw {
             Vec::new()

@@ -33,8 +33,8 @@ fn modified(entry: &StartupEntry) -> i64 {
     })
 }
 
-/// Returns the digest of this machine's files that are copied to the disks. None: the files are
-/// zeroes.
+/// Returns the digest of this machine's files that are copied to the disks. Returns None if the
+/// files are zeroes.
 pub fn contents(trial: &Trial) -> Result<Option<String>> {
     let Some(MakeEntries { all, modified: Some(modified), .. }) = entries(trial, None) else {
         return Ok(None);

@@ -63,7 +63,7 @@ struct Ingredients<'a> {
 #[derive(Debug)]
 pub struct Prepared {
     folder: PathBuf,
-    /// False if the disks existed already.
+    /// Whether the disks were made now. Otherwise they existed already.
     pub fresh: bool,
     /// Digest of each disk's contents.
     pub digests: Vec<String>,

@@ -23,7 +23,7 @@ pub struct Run {
     pub timeouts: Timeouts,
     /// Number of guests at a time. Each has a processor to itself. Results do not depend on it.
     pub jobs: usize,
-    /// True if the guests record every request. Nothing else depends on it.
+    /// Whether the guests record every request. Nothing else depends on it.
     pub trace: bool,
     /// Time after which no trial begins.
     pub deadline: Option<Instant>,

@@ -41,7 +41,8 @@ pub fn measures(folder: &Path) -> Result<Measures, String> {
     Ok(measures)
 }
 
-/// Returns the promises to the load before the note with this number; empty for other loads.
+/// Returns the promises to the load before the note with this number. The list is empty for other
+/// loads.
 pub fn promises(trial: &Trial, folder: &Path, number: u64) -> Result<Vec<Promise>, String> {
     match trial.workload.file_load() {
         Some(load) => Ok(promised(load, seed(trial), &report(folder)?.notes, number)),

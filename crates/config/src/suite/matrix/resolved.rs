@@ -79,7 +79,7 @@ impl<'a> Resolved<'a> {
         resolved
     }
 
-    /// Returns the things that a cell names. `None` if the cell has no array or workload.
+    /// Returns the things that a cell names, or `None` if the cell has no array or workload.
     pub fn base<'b>(
         &'b self,
         cell: &Cell<'b>,

@@ -118,7 +118,7 @@ impl Number {
         }
     }
 
-    /// Returns a factor in billionths; `None` for a number with a unit.
+    /// Returns a factor in billionths, or `None` for a number with a unit.
     pub(super) fn billionths(self) -> Option<u64> {
         (self.kind == NumberKind::Plain).then_some(self.atoms)
     }

@@ -36,7 +36,7 @@ pub struct Prepared<'a> {
     record: PathBuf,
     now: Option<Now>,
     contents: DiskContents,
-    /// True if nothing was made on the disks yet.
+    /// Whether nothing was made on the disks yet.
     is_first: bool,
 }
 

@@ -20,7 +20,7 @@ pub struct Host {
     pub name: String,
     /// Folder of the journals of changes.
     pub state: PathBuf,
-    /// True if every request of the disks is traced.
+    /// Whether every request of the disks is traced.
     pub trace: bool,
     /// Idle time before each trial.
     pub rest: Nanos,
@@ -36,7 +36,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// Returns the machine for the plans of a trial; `overwrite` if something is made.
+    /// Returns the machine for the plans of a trial. `overwrite` is true if something is made.
     pub(super) fn machine(
         &self,
         journal: &Path,
