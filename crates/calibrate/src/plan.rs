@@ -44,5 +44,5 @@ impl Hints {
 
 /// Reasons why a number is not measured; several numbers use each.
 pub(crate) const READ_ONLY: &str = "it was only read (--write)";
-pub(crate) const KERNEL_SAYS: &str = "this is what the kernel says";
-pub(crate) const NOBODY_SAYS: &str = "nobody says it; that of SATA";
+pub(crate) const KERNEL_SAYS: &str = "the kernel reports this value";
+pub(crate) const NOBODY_SAYS: &str = "the kernel does not report it; this is the value of SATA";

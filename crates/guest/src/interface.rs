@@ -73,9 +73,12 @@ struct Global(UnsafeCell<Option<(Library, CLibrary)>>);
 unsafe impl Sync for Global {}
 static GLOBAL: Global = Global(UnsafeCell::new(None));
 
-/// Ends the trial after an impossible call of the guest kernel. The console gives the reason.
+/// Ends the trial after an invalid call by the guest kernel. The console gives the reason.
 fn give_up(what: &str) -> ! {
-    eprintln!("disklab: the guest kernel made an impossible call of the disks: {what}");
+    eprintln!(
+        "disklab: the guest kernel made an invalid call to the disk library ({what}); this is a \
+         bug of disklab: please report it with the suite, the trial and its seed"
+    );
     std::process::abort()
 }
 
@@ -149,7 +152,7 @@ fn open(interface: c_uint) -> Result<*const CLibrary, String> {
 
 extern "C" fn describe(disk: c_uint, description: &mut CDisk) {
     let Some(disk) = library().machine.disks.get(disk as usize) else {
-        give_up(&format!("disk {disk} asked for"))
+        give_up(&format!("a description of disk {disk}"))
     };
     let rotational = disk.model.rotational();
     let (max_sectors, max_segments) = disk.model.largest_request();

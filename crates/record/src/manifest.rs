@@ -576,7 +576,7 @@ fn until(decided: Option<&UntilDecided>) -> String {
     let analyses: Vec<_> = analyses.iter().map(u32::to_string).collect();
     format!(
         "by {metrics}, alpha {alpha}, smallest effect {smallest_effect}, limit {limit}, \
-        looks after {} seeds",
+        interim analyses after {} seeds",
         analyses.join(", ")
     )
 }

@@ -346,7 +346,7 @@ impl<'a> Stage<'a> {
         let why = if self.cost_from_begun(index) <= limit {
             "the results hardly change with it"
         } else {
-            "other numbers make up for it: with this value, the device fits as well"
+            "other numbers compensate for it: with this value, the device fits as well"
         };
         Some((index, why))
     }

@@ -156,7 +156,7 @@ impl SsdWork<'_, '_> {
         let why = if queue_depth.is_some() { KERNEL_SAYS } else { NOBODY_SAYS };
         self.sheet.number("queue_depth", depth, not_visible(why));
         let why = if queued_flush.is_some() {
-            "disks on this kind of link have it so"
+            "this is the usual value on this kind of link"
         } else {
             NOBODY_SAYS
         };
