@@ -15,12 +15,12 @@ static u32 choose(const struct read_request *read, const u64 *values)
 
 const struct read_policy read_policy_devid = {
 	.name = "devid",
-	.summary = "always the same device, where it holds a mirror; the first mirror elsewhere",
+	.summary = "the mirror on one fixed device; the first mirror if that device holds none",
 	.mainline = true,
 	.parameters = {
 		[DEVICE] = {
 			.key = "device", .kind = READ_DEVICE,
-			.summary = "the device's id; the device that was mounted last unless said",
+			.summary = "the id of the device; the default is the device that was mounted last",
 		},
 	},
 	.choose = choose,

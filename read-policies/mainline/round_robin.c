@@ -18,7 +18,7 @@ const struct read_policy read_policy_round_robin = {
 		[BYTES] = {
 			.key = "bytes", .kind = READ_BYTES,
 			.least = 1, .most = 1 << 30, .value = READ_TURN_BYTES,
-			.summary = "read from one mirror before the next has its turn",
+			.summary = "bytes that are read from one mirror before the next one's turn",
 		},
 	},
 	.choose = choose,

@@ -10,7 +10,7 @@
 //! least = "1 B"                      # not of a device or a word
 //! most = "1 GiB"
 //! default = "256 KiB"                # not of a device
-//! summary = "read from one mirror before the next has its turn"
+//! summary = "bytes that are read from one mirror before the next one's turn"
 //! ```
 //!
 //! For the kind `word`, `words = ["all", "reads"]` replaces the range.
