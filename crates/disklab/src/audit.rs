@@ -153,7 +153,7 @@ fn record_at(path: &Path) -> Option<PathBuf> {
 /// Says how many results have no line. A run that is writing the record has such results for a
 /// moment.
 fn remark_on_unnamed(record: &Record, screen: &Screen) -> Result<(), Failure> {
-    let unnamed = record.unnamed_results();
+    let unnamed = record.unnamed_results()?;
     if unnamed == 0 || disklab_record::is_written(record.folder())? {
         return Ok(());
     }

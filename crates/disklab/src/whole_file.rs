@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 use std::fs::Permissions;
-use std::io::{BufWriter, ErrorKind, Write};
+use std::io::{BufWriter, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -11,13 +11,9 @@ use crate::exit::{Failure, cannot, mistaken};
 /// Returns whether something has this name. If that cannot be found out, the file must not be
 /// replaced.
 pub fn is_taken(path: &Path) -> Result<bool, Failure> {
-    match path.symlink_metadata() {
-        Ok(_) => Ok(true),
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            Ok(false)
-        }
-        Err(error) => Err(cannot!("cannot see whether {} exists: {error}", path.display())),
-    }
+    let kind = disklab_files::type_at(path);
+    kind.map(|kind| kind.is_some())
+        .map_err(|error| cannot!("cannot see whether {} exists: {error}", path.display()))
 }
 
 /// Returns the new file that `-o` names, or None for standard output.

@@ -12,7 +12,7 @@
 //! ```
 
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, FileType, OpenOptions};
 use std::io::{self, ErrorKind, Read as _};
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::Path;
@@ -155,6 +155,17 @@ pub fn read_text(path: &Path, kind: &FileKind) -> io::Result<String> {
     String::from_utf8(read(path, kind)?).map_err(|_| {
         io::Error::new(ErrorKind::InvalidData, "it is not a text: it has bytes that are no UTF-8")
     })
+}
+
+/// Returns the type of the file at a path, without following a link, or None if there is no file.
+/// An error says nothing about the file: it may exist.
+pub fn type_at(path: &Path) -> io::Result<Option<FileType>> {
+    match fs::symlink_metadata(path) {
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
+        meta => Ok(Some(meta?.file_type())),
+    }
 }
 
 /// Returns whether `path` itself is a symbolic link.

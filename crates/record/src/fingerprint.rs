@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, ErrorKind};
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use disklab_files::{FileKind, TRACE};
@@ -102,19 +102,10 @@ fn inside(raw: &Path, file: &str) -> Result<Option<PathBuf>, RecordError> {
             return Ok(None);
         }
         path.push(name);
-        let meta = match path.symlink_metadata() {
-            Err(error)
-                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
-            {
-                return Ok(None);
-            }
-            // The file may be as it was, and the machine failed.
-            meta => meta.map_err(RecordError::io("look for", &path))?,
-        };
-        if meta.is_symlink() {
+        kind = disklab_files::type_at(&path).map_err(RecordError::io("look for", &path))?;
+        if kind.is_none_or(|kind| kind.is_symlink()) {
             return Ok(None);
         }
-        kind = Some(meta.file_type());
     }
     Ok(kind.is_some_and(|kind| kind.is_file()).then_some(path))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use disklab_units::prose::{count, in_shell};
@@ -180,7 +180,7 @@ impl Record {
 
     /// Returns the number of complete folders of raw output that no line names, of trials of the
     /// manifest. A run that is writing the record has such a folder for a moment.
-    pub fn unnamed_results(&self) -> usize {
+    pub fn unnamed_results(&self) -> Result<usize, RecordError> {
         let named: BTreeSet<&str> =
             self.lines().iter().filter_map(|outcome| outcome.raw.as_deref()).collect();
         let trials: BTreeSet<&str> = self.manifest.all_trials().map(String::as_str).collect();
@@ -191,12 +191,20 @@ impl Record {
                 && !named.contains(format!("raw/{folder}").as_str())
         };
         let raw = self.folder.join(name::RAW);
-        let folders = fs::read_dir(&raw).into_iter().flatten().flatten();
-        folders
-            .filter_map(|folder| folder.file_name().into_string().ok())
-            .filter(is_unnamed)
-            .filter(|folder| raw.join(folder).join(name::CLOSING).is_file())
-            .count()
+        let folders = match fs::read_dir(&raw) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(0),
+            folders => folders.map_err(RecordError::io("read", &raw))?,
+        };
+        let mut unnamed = 0;
+        for folder in folders {
+            let folder = folder.map_err(RecordError::io("read", &raw))?.file_name();
+            let Some(folder) = folder.into_string().ok().filter(is_unnamed) else { continue };
+            let closing = raw.join(folder).join(name::CLOSING);
+            let kind = disklab_files::type_at(&closing);
+            let kind = kind.map_err(RecordError::io("look for", &closing))?;
+            unnamed += usize::from(kind.is_some_and(|kind| kind.is_file()));
+        }
+        Ok(unnamed)
     }
 
     /// Returns the folder of an outcome's raw output.

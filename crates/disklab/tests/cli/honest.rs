@@ -154,6 +154,8 @@ fn a_budget_ends_a_run_with_what_is_open() {
     let ran = statuses();
     assert!(ran.iter().all(|&status| status == Status::Ok), "{}{}", done.out, done.err);
     assert!(!ran.is_empty() && ran.len() < 90, "{} trials", ran.len());
+    let counting = outcomes(&here.path().join("a")).len();
+    assert!(counting < 60, "{counting} trials");
     // Even a budget that is spent before the first trial gets the run further, by this trial.
     let mut resume = disklab(here.path());
     resume.env("DISKLAB_STATE", here.path().join("state")).args(["run", "--resume", "a"]);

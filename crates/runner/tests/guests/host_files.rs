@@ -68,6 +68,7 @@ fn a_script_starts_the_programs_it_names() {
             "set -e; mkdir /tmp/a; mkfs.btrfs -q /dev/vda; mount /dev/vda /tmp/a\n{script}"
         );
         let Some(read) = files_read_by(&script) else { return };
+        assert!(read.contains(&real("sh")), "the trace saw nothing: {read:?}");
         let programs = read.iter().filter(|path| path.contains("bin/") && is_known(path));
         let own = ["sh", "head", "mkdir", "mkfs.btrfs", "mount"].map(str::to_owned);
         let named: BTreeSet<String> =
