@@ -7,10 +7,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use disklab_block_devices::PATH;
 use disklab_protocol::digest::sha256_hex;
+use nix::mount::{self, MsFlags};
+use nix::sched::{CloneFlags, unshare};
 
 use crate::kernel;
-use crate::tracer::{self, Counts, Ended, Fault};
+use crate::tracer::{self, Counts, Ended, Tracer};
 
 const HOME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../");
 /// Kernel options that trials need.
@@ -63,6 +66,27 @@ pub const VERBS: [&[&str]; 10] = [
     &["import", "whole/raw/pair+reads+pid+s1/fio.json", "--out", "made"],
 ];
 
+/// Makes schedules short, where this process may mount: the folder is in memory, and fio is a
+/// script. Each run computes the digests of fio and of its libraries (75 MB on Debian), and no
+/// guest here runs it. Only this process and its children see these mounts.
+///
+/// # Errors
+/// If this process may not mount. Schedules then take several times as long.
+pub fn mount(folder: &Path) -> nix::Result<()> {
+    let nothing = None::<&str>;
+    unshare(CloneFlags::CLONE_NEWNS)?;
+    mount::mount(nothing, "/", nothing, MsFlags::MS_REC | MsFlags::MS_PRIVATE, nothing)?;
+    mount::mount(nothing, folder, Some("tmpfs"), MsFlags::empty(), nothing)?;
+    let script = folder.join("fio");
+    fs::write(&script, "#!/bin/sh\necho fio-3.33\n").expect("room");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("its own file");
+    let places = PATH.split(':').map(|place| Path::new(place).join("fio"));
+    for place in places.filter(|place| place.is_file()) {
+        mount::mount(Some(&script), &place, nothing, MsFlags::MS_BIND, nothing)?;
+    }
+    Ok(())
+}
+
 /// A folder with everything that schedules need, and the results of each verb there.
 pub struct Scene {
     /// The folder, which has the records that no schedule may change.
@@ -95,21 +119,23 @@ impl Scene {
         let mut scene = Self { folder: folder.to_owned(), program, usual: Vec::new() };
         scene.lay_out();
         let begun = scene.begin("begun");
-        let (run, _) = scene.run(&begun, VERBS[0], &[]).map_err(|error| {
+        let (run, _) = scene.run(&begun, VERBS[0], Tracer::Faults(&[])).map_err(|error| {
             format!("a child of this process cannot be traced: {error}; ptrace is forbidden")
         })?;
         assert_eq!(run.ended, Ended::Exited(0), "{}{}", run.out, run.err);
         fs::rename(begun.join("record"), folder.join("whole")).expect("a record");
         for (shard, name) in [("1/2", "first"), ("2/2", "second")] {
             let words = [&VERBS[0][..5], &[name, "--shard", shard]].concat();
-            let (run, _) = scene.run(&begun, &words, &[]).expect("it was traced before");
+            let (run, _) =
+                scene.run(&begun, &words, Tracer::Faults(&[])).expect("it was traced before");
             assert_eq!(run.ended, Ended::Exited(0), "{}{}", run.out, run.err);
             fs::rename(begun.join(name), folder.join(name)).expect("a record");
         }
         fs::rename(begun.join("cache"), folder.join("cache")).expect("a cache");
         for (number, words) in VERBS.iter().enumerate() {
             let here = scene.begin(&format!("usual-{number}"));
-            let (said, counts) = scene.run(&here, words, &[]).expect("it was traced before");
+            let (said, counts) =
+                scene.run(&here, words, Tracer::Counts).expect("it was traced before");
             let made = made(&here);
             scene.usual.push(Usual { said, made, counts });
         }
@@ -123,12 +149,9 @@ impl Scene {
             fs::write(path, text).expect("room");
         };
         // The program is copied, since it may be built again meanwhile.
-        let built = Path::new(env!("CARGO_BIN_EXE_disklab"));
-        let library = built.with_file_name("deps/libdisklab_guest.so");
-        for file in [built, &library] {
-            let name = file.file_name().expect("a name");
-            fs::copy(file, self.folder.join(name)).expect("the built program");
-        }
+        fs::copy(env!("CARGO_BIN_EXE_disklab"), &self.program).expect("the built program");
+        // Each run computes its digest, and no guest loads it.
+        write("libdisklab_guest.so", "");
         for part in ["guest-kernel", "read-policies"] {
             std::os::unix::fs::symlink(Path::new(HOME).join(part), self.folder.join(part))
                 .expect("a link");
@@ -191,7 +214,7 @@ impl Scene {
         &self,
         here: &Path,
         words: &[&str],
-        faults: &[Fault],
+        tracer: Tracer<'_>,
     ) -> nix::Result<(Said, Counts)> {
         let file = |name: &str| File::create(here.join(name)).expect("room");
         let text = |name: &str| {
@@ -199,7 +222,7 @@ impl Scene {
         };
         let mut command = Command::new(std::env::current_exe().expect("this program"));
         command
-            .arg(tracer::TRACED)
+            .args(tracer.words())
             .arg(&self.program)
             .args(words)
             .current_dir(here)
@@ -210,7 +233,7 @@ impl Scene {
             .stdin(Stdio::null())
             .stdout(file("stdout"))
             .stderr(file("stderr"));
-        let (ended, counts, happened) = tracer::run(&mut command, &self.program, faults)?;
+        let (ended, counts, happened) = tracer::run(&mut command, &self.program, tracer)?;
         Ok((Said { ended, out: text("stdout"), err: text("stderr"), happened }, counts))
     }
 }

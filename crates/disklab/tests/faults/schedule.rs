@@ -10,7 +10,7 @@ use nix::sys::signal::Signal;
 
 use crate::calls::by_number;
 use crate::scene::{Said, Scene, VERBS, gather, made};
-use crate::tracer::{Counts, Ended, Fault, Harm};
+use crate::tracer::{Counts, Ended, Fault, Harm, Tracer};
 
 /// Index of `audit` in [`VERBS`].
 const AUDIT: usize = 5;
@@ -42,7 +42,8 @@ pub fn run(scene: &Scene, seed: Seed, number: u64, loud: bool) -> Outcome {
             .filter_map(|_| draw(&mut random, &scene.usual[verb].counts))
             .collect();
         let words = words(&here, verb);
-        let (said, _) = scene.run(&here, &words, &faults).expect("it was traced before");
+        let (said, _) =
+            scene.run(&here, &words, Tracer::Faults(&faults)).expect("it was traced before");
         happened += said.happened as u64;
         let listed: Vec<String> = faults.iter().map(ToString::to_string).collect();
         let _ = writeln!(
@@ -63,14 +64,17 @@ pub fn run(scene: &Scene, seed: Seed, number: u64, loud: bool) -> Outcome {
     }
     if is_run {
         let words = words(&here, verb);
-        let (said, _) = scene.run(&here, &words, &[]).expect("it was traced before");
+        let (said, _) =
+            scene.run(&here, &words, Tracer::Faults(&[])).expect("it was traced before");
         let _ = writeln!(story, "{}: {:?}\n{}", words.join(" "), said.ended, said.err);
         if said.ended == Ended::Exited(0) {
             wrong.extend(incomplete(&here));
         } else {
             wrong.push("a run without faults does not end it".to_owned());
         }
-        let (said, _) = scene.run(&here, &["audit", "record"], &[]).expect("it was traced before");
+        let (said, _) = scene
+            .run(&here, &["audit", "record"], Tracer::Faults(&[]))
+            .expect("it was traced before");
         if said.ended != scene.usual[AUDIT].said.ended {
             wrong.push(format!("audit: {:?}\n{}{}", said.ended, said.out, said.err));
         }

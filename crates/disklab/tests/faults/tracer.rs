@@ -68,6 +68,42 @@ impl std::fmt::Display for Fault {
     }
 }
 
+/// Chooses the calls at which the program stops for the tracer. They are as few as possible, since
+/// a stop takes as long as hundreds of calls.
+#[derive(Debug, Clone, Copy)]
+pub enum Tracer<'a> {
+    /// Counts all [`CALLS`].
+    Counts,
+    /// Makes these faults happen.
+    Faults(&'a [Fault]),
+}
+
+impl Tracer<'_> {
+    fn faults(&self) -> &[Fault] {
+        match self {
+            Self::Counts => &[],
+            Self::Faults(faults) => faults,
+        }
+    }
+
+    /// Returns the words that make this program a traced one, before the program and its arguments.
+    pub fn words(&self) -> [String; 2] {
+        let own = self.faults().iter().map(|fault| fault.call.number);
+        let stopping: Vec<i64> = match self {
+            Self::Counts => CALLS.iter().map(|call| call.number).collect(),
+            Self::Faults([]) => Vec::new(),
+            Self::Faults(_) => own.chain([FIRST.0]).collect(),
+        };
+        let stopping: Vec<String> = stopping.iter().map(i64::to_string).collect();
+        [TRACED.to_owned(), stopping.join(",")]
+    }
+
+    fn reads_clocks(&self) -> bool {
+        let is_clock = |fault: &Fault| fault.call.number == libc::SYS_clock_gettime;
+        matches!(self, Self::Counts) || self.faults().iter().any(is_clock)
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     Exited(i32),
@@ -84,35 +120,39 @@ pub struct Counts {
 }
 
 /// Runs in a process of its own: waits for the tracer, and becomes the program with these
-/// arguments.
-pub fn become_traced(program: &str, arguments: &[String]) -> ! {
+/// arguments. The calls with the numbers in `stopping` stop for the tracer.
+pub fn become_traced(stopping: &str, program: &str, arguments: &[String]) -> ! {
     ptrace::traceme().expect("leave to be traced");
     raise(Signal::SIGSTOP).expect("a stop");
-    let rules = CALLS.iter().map(|call| (call.number, Vec::new())).collect();
-    let (usual, listed) = (SeccompAction::Allow, SeccompAction::Trace(0));
-    let target = std::env::consts::ARCH.try_into().expect("a processor that seccomp knows");
-    let filter = SeccompFilter::new(rules, usual, listed, target).expect("a filter");
-    let filter: BpfProgram = filter.try_into().expect("a program");
-    apply_filter(&filter).expect("leave to filter");
+    if !stopping.is_empty() {
+        let numbers = stopping.split(',').map(|number| number.parse().expect("a number"));
+        let rules = numbers.map(|number| (number, Vec::new())).collect();
+        let (usual, listed) = (SeccompAction::Allow, SeccompAction::Trace(0));
+        let target = std::env::consts::ARCH.try_into().expect("a processor that seccomp knows");
+        let filter = SeccompFilter::new(rules, usual, listed, target).expect("a filter");
+        let filter: BpfProgram = filter.try_into().expect("a program");
+        apply_filter(&filter).expect("leave to filter");
+    }
     let error = std::os::unix::process::CommandExt::exec(Command::new(program).args(arguments));
     panic!("{program}: {error}");
 }
 
-/// Runs a command that begins with this program and [`TRACED`] until all its processes have ended.
+/// Runs a command that begins with this program and [`Tracer::words`] until all its processes have
+/// ended.
 ///
 /// # Errors
 /// If tracing is not allowed.
 pub fn run(
     command: &mut Command,
     program: &Path,
-    faults: &[Fault],
+    tracer: Tracer<'_>,
 ) -> nix::Result<(Ended, Counts, usize)> {
     // All traced processes are waited for below, so that nothing else may wait.
     let main = Pid::from_raw(command.spawn().expect("this program starts").id().cast_signed());
     let mut tracing = Tracing {
         main,
         program,
-        faults,
+        tracer,
         is_own: HashMap::new(),
         begun: false,
         counts: Counts::default(),
@@ -244,7 +284,7 @@ fn state(pid: Pid) -> String {
 struct Tracing<'a> {
     main: Pid,
     program: &'a Path,
-    faults: &'a [Fault],
+    tracer: Tracer<'a>,
     /// Whether each known thread belongs to the program. A thread is looked up again after an exec.
     is_own: HashMap<Pid, bool>,
     /// Whether the program has made its first own call. Failures before it would hit the loader and
@@ -270,8 +310,10 @@ impl Tracing<'_> {
                     self.calls(pid);
                 } else if event(number, Event::PTRACE_EVENT_EXEC) {
                     self.is_own.remove(&pid);
-                    // Otherwise a clock would be read without a call.
-                    let _ = without_vdso(pid);
+                    if self.tracer.reads_clocks() {
+                        // Otherwise a clock would be read without a call.
+                        let _ = without_vdso(pid);
+                    }
                 }
                 (pid, None)
             }
@@ -353,7 +395,7 @@ impl Tracing<'_> {
         let count = counts.entry(number).or_default();
         let before = *count;
         *count += 1;
-        let harm = self.faults.iter().find(|fault| {
+        let harm = self.tracer.faults().iter().find(|fault| {
             fault.call.number == number
                 && fault.after == before
                 && own != matches!(fault.harm, Harm::OtherKilled)
