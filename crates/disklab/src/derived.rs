@@ -6,7 +6,7 @@ use std::path::Path;
 
 use disklab_config::Trial;
 use disklab_record::outcome::first_of;
-use disklab_record::{Manifest, Outcome, Record, changed_beside_trace};
+use disklab_record::{Manifest, Outcome, RawFiles, Record};
 use disklab_runner::derive;
 use disklab_units::prose::count;
 use serde::Serialize;
@@ -78,6 +78,7 @@ impl Descriptions {
 /// and the reason.
 pub fn differences(record: &Record, screen: &Screen) -> Result<Vec<DerivedDifference>, Failure> {
     let descriptions = Descriptions::read(record.folder(), record.manifest());
+    let mut raw_files = RawFiles::new(record);
     let mut found = Vec::new();
     let mut not_derived: BTreeMap<String, usize> = BTreeMap::new();
     for outcome in record.outcomes().into_iter().chain(record.again()).filter_map(|(_, some)| some)
@@ -87,7 +88,7 @@ pub fn differences(record: &Record, screen: &Screen) -> Result<Vec<DerivedDiffer
         }
         let Some(raw) = record.raw(outcome).filter(|raw| raw.is_dir()) else { continue };
         // Changed raw files are reported as such.
-        if !changed_beside_trace(record, outcome)?.is_empty() {
+        if !raw_files.changed_beside_trace(outcome)?.is_empty() {
             continue;
         }
         let mut derived = outcome.clone();

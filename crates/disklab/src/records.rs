@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use disklab_config::read::nearest;
 use disklab_protocol::names::{MANIFEST, TRIALS};
-use disklab_record::Record;
 pub use disklab_record::record::{FOLDER, name_in_shell, name_of};
+use disklab_record::{RawFiles, Record};
 use disklab_report::Tally;
 use itertools::Itertools;
 use serde::Serialize;
@@ -91,9 +91,9 @@ pub fn remark_if_unprotected(record: &Record, screen: &Screen) {
 
 /// Lists raw files of a record that differ from their recorded digests, each with its trial.
 pub fn changed_files(record: &Record) -> Result<Vec<String>, Failure> {
-    let mut found = Vec::new();
+    let (mut found, mut raw) = (Vec::new(), RawFiles::new(record));
     for (trial, outcome) in record.outcomes().into_iter().chain(record.again()) {
-        let files = outcome.map(|outcome| disklab_record::changed(record, outcome)).transpose()?;
+        let files = outcome.map(|outcome| raw.changed(outcome)).transpose()?;
         found.extend(files.into_iter().flatten().map(|file| format!("{trial}/{file}")));
     }
     Ok(found)

@@ -1,6 +1,7 @@
 //! Checks whether two runs of the same trials are the same, byte for byte.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
@@ -10,7 +11,7 @@ use disklab_files::{FileKind, TRACE};
 use disklab_protocol::{digest, names};
 
 use crate::error::RecordError;
-use crate::outcome::{Outcome, Status};
+use crate::outcome::{FoundAt, Outcome, Status};
 use crate::record::Record;
 
 /// The raw files that the same suite, seed and kernel must give again, in this order. Only trials
@@ -113,42 +114,69 @@ fn inside(raw: &Path, file: &str) -> Result<Option<PathBuf>, RecordError> {
 /// Returns the raw files of a trial that were changed or removed since it was recorded, so that its
 /// numbers are from other files.
 pub fn changed(record: &Record, outcome: &Outcome) -> Result<Vec<String>, RecordError> {
-    changed_among(record, outcome, |_| true)
+    RawFiles::new(record).changed(outcome)
 }
 
-/// Returns the same, without the trace. The trace is by far the largest file, and its reader
-/// detects damage.
-pub fn changed_beside_trace(
-    record: &Record,
-    outcome: &Outcome,
-) -> Result<Vec<String>, RecordError> {
-    changed_among(record, outcome, |file| file != names::REQUESTS && file != names::REQUESTS_PACKED)
+/// The raw files of a record, to be compared with the recorded digests trial by trial.
+#[derive(Debug)]
+pub struct RawFiles<'a> {
+    record: &'a Record,
+    /// Digests of imported files. All rows of a table name the same file.
+    imported: HashMap<&'a str, Option<String>>,
 }
 
-fn changed_among(
-    record: &Record,
-    outcome: &Outcome,
-    wanted: impl Fn(&str) -> bool,
-) -> Result<Vec<String>, RecordError> {
-    if let Some(found) = &outcome.found {
-        let now = read_sha256(&record.folder().join(&found.file), &TRACE.inside(1))?;
-        let same = outcome.files.get(&found.file) == now.as_ref();
-        return Ok(if same { Vec::new() } else { vec![found.file.clone()] });
+impl<'a> RawFiles<'a> {
+    pub fn new(record: &'a Record) -> Self {
+        Self { record, imported: HashMap::new() }
     }
-    let Some(raw) = record.raw(outcome) else { return Ok(Vec::new()) };
-    let mut other = Vec::new();
-    let files = outcome.files.iter().chain(&outcome.other_files);
-    for (file, recorded) in files.filter(|(file, _)| wanted(file)) {
-        // A record may name anything, so only files in this folder are read.
-        let now = match inside(&raw, file)? {
-            Some(path) => read_sha256(&path, &TRACE)?,
-            None => None,
-        };
-        if now.as_ref() != Some(recorded) {
-            other.push(file.clone());
+
+    /// Does the same as [`changed`].
+    pub fn changed(&mut self, outcome: &'a Outcome) -> Result<Vec<String>, RecordError> {
+        self.changed_among(outcome, |_| true)
+    }
+
+    /// Returns the same, without the trace. The trace is by far the largest file, and its reader
+    /// detects damage.
+    pub fn changed_beside_trace(
+        &mut self,
+        outcome: &'a Outcome,
+    ) -> Result<Vec<String>, RecordError> {
+        self.changed_among(outcome, |file| {
+            file != names::REQUESTS && file != names::REQUESTS_PACKED
+        })
+    }
+
+    fn changed_among(
+        &mut self,
+        outcome: &'a Outcome,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Result<Vec<String>, RecordError> {
+        if let Some(FoundAt { file, .. }) = &outcome.found {
+            let now = match self.imported.entry(file) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(place) => {
+                    let path = self.record.folder().join(file);
+                    place.insert(read_sha256(&path, &TRACE.inside(1))?)
+                }
+            };
+            let same = outcome.files.get(file) == now.as_ref();
+            return Ok(if same { Vec::new() } else { vec![file.clone()] });
         }
+        let Some(raw) = self.record.raw(outcome) else { return Ok(Vec::new()) };
+        let mut other = Vec::new();
+        let files = outcome.files.iter().chain(&outcome.other_files);
+        for (file, recorded) in files.filter(|(file, _)| wanted(file)) {
+            // A record may name anything, so only files in this folder are read.
+            let now = match inside(&raw, file)? {
+                Some(path) => read_sha256(&path, &TRACE)?,
+                None => None,
+            };
+            if now.as_ref() != Some(recorded) {
+                other.push(file.clone());
+            }
+        }
+        Ok(other)
     }
-    Ok(other)
 }
 
 /// A difference between two records that should be the same.

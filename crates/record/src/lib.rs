@@ -41,7 +41,7 @@ pub mod writer;
 
 pub use chain::{Chain, LastLine};
 pub use error::RecordError;
-pub use fingerprint::{Difference, changed, changed_beside_trace, compare, fingerprint};
+pub use fingerprint::{Difference, RawFiles, changed, compare, fingerprint};
 pub use lock::is_written;
 pub use manifest::Manifest;
 pub use mismatch::Mismatch;

@@ -6,6 +6,8 @@ mod open;
 pub use groups::{CellChoice, Group, values_by_axis};
 pub use open::Records;
 
+use std::collections::HashMap;
+
 use disklab_compare::conclusion::MoreSeeds;
 use disklab_compare::matching::match_pairs;
 use disklab_compare::recommendation::too_many;
@@ -17,9 +19,11 @@ use disklab_compare::{
 };
 use disklab_record::Record;
 use disklab_record::manifest::UntilDecided;
+use disklab_record::outcome::Cell;
 use disklab_record::record::name_of;
 use disklab_stats::Verdict;
 use disklab_units::prose::in_shell;
+use indexmap::IndexSet;
 use itertools::Itertools;
 
 use crate::merge::MergedRecord;
@@ -73,6 +77,8 @@ pub struct ReportSource<'a> {
     pub matched: Vec<MatchedTrials<'a>>,
     /// Comparisons in each metric.
     pub comparisons: Vec<Comparison>,
+    /// Number of verdicts that are corrected together with one of the matrix.
+    pub family: usize,
     /// Reason why there are no comparisons.
     pub no_comparisons: Option<String>,
     /// Recommended value of the compared axis, or `None` if no cell has two values with a result.
@@ -81,7 +87,10 @@ pub struct ReportSource<'a> {
     pub no_recommendation: Option<String>,
     /// Groups of cells that differ in `compared` only, in the order of the records.
     pub groups: Vec<Group<'a>>,
-    choices: Vec<String>,
+    choices: IndexSet<String>,
+    /// Indices of the comparisons of each cell and treatment, and of the pairs, which come after
+    /// all comparisons.
+    places: HashMap<Cell, HashMap<String, Vec<usize>>>,
     /// Comparisons of each pair of choices in each metric; all pairs of a metric are one family.
     pairs: Vec<Comparison>,
 }
@@ -146,7 +155,7 @@ impl<'a> ReportSource<'a> {
         };
         let groups = groups::groups(&indexes, &compared, &running);
         let values = groups.iter().flat_map(|group| &group.choices).map(|choice| &choice.value);
-        let choices = values.cloned().unique().collect();
+        let choices = values.cloned().collect();
         // Of too many choices, only the comparisons with the baseline are known.
         let every_two = match_pairs(&indexes, &compared, metrics.len(), Trust::Sound);
         let every_two = every_two.unwrap_or_default();
@@ -154,7 +163,14 @@ impl<'a> ReportSource<'a> {
             // Without enough trials for an estimate, there is no standing either.
             compare(&every_two, metric, rule, design.as_ref()).unwrap_or_default()
         });
-        let pairs = pairs.collect();
+        let of_first = comparisons.iter().filter(|one| metrics.first() == Some(&one.metric));
+        let family = if until.is_some() { comparisons.len() } else { of_first.count() };
+        let pairs: Vec<Comparison> = pairs.collect();
+        let mut places: HashMap<Cell, HashMap<String, Vec<usize>>> = HashMap::new();
+        for (place, one) in comparisons.iter().chain(&pairs).enumerate() {
+            let of_cell = places.entry(one.cell.clone()).or_default();
+            of_cell.entry(one.treatment.clone()).or_default().push(place);
+        }
         Ok(Self {
             wanted,
             records: all,
@@ -169,11 +185,13 @@ impl<'a> ReportSource<'a> {
             design,
             matched,
             comparisons,
+            family,
             no_comparisons,
             recommendation,
             no_recommendation,
             groups,
             choices,
+            places,
             pairs,
         })
     }
@@ -186,7 +204,7 @@ impl<'a> ReportSource<'a> {
 
     /// Returns the index of a choice among all choices, which determines its colour.
     pub fn series(&self, choice: &CellChoice) -> usize {
-        self.choices.iter().position(|known| *known == choice.value).unwrap_or(0)
+        self.choices.get_index_of(&choice.value).unwrap_or(0)
     }
 
     /// Returns the names of the records for a later command.
@@ -321,11 +339,15 @@ impl<'a> ReportSource<'a> {
 
     /// Returns the verdict on one choice of a group.
     pub fn comparison(&self, group: &Group, choice: &str, metric: &Metric) -> Option<&Comparison> {
-        self.comparisons.iter().find(|comparison| {
-            comparison.treatment == choice
-                && comparison.metric == *metric
-                && comparison.cell == group.cell
-        })
+        self.of_choice(group, choice).find(|comparison| comparison.metric == *metric)
+    }
+
+    /// Returns the comparisons of one choice of a group, with the baseline first.
+    fn of_choice(&self, group: &Group, choice: &str) -> impl Iterator<Item = &Comparison> {
+        let places = self.places.get(&group.cell).and_then(|of_cell| of_cell.get(choice));
+        let pair = |place: usize| self.pairs.get(place.checked_sub(self.comparisons.len())?);
+        let one = move |&place: &usize| self.comparisons.get(place).or_else(|| pair(place));
+        places.into_iter().flatten().filter_map(one)
     }
 
     /// Returns the verdict on one choice of a group, compared with another one.
@@ -336,15 +358,9 @@ impl<'a> ReportSource<'a> {
         other: &str,
         metric: &Metric,
     ) -> Option<Verdict> {
-        let is_of = |comparison: &&Comparison, treatment: &str, baseline: &str| {
-            comparison.treatment == treatment
-                && comparison.baseline == baseline
-                && comparison.metric == *metric
-                && comparison.cell == group.cell
-        };
         let verdict = |treatment, baseline| {
-            let mut all = self.comparisons.iter().chain(&self.pairs);
-            let found = all.find(|comparison| is_of(comparison, treatment, baseline))?;
+            let mut all = self.of_choice(group, treatment);
+            let found = all.find(|found| found.baseline == baseline && found.metric == *metric)?;
             found.change.map(|_| found.verdict)
         };
         verdict(one, other).or_else(|| {

@@ -6,7 +6,8 @@ use disklab_compare::answer;
 use disklab_record::record::name_of;
 use disklab_record::{Outcome, Record};
 use disklab_units::prose::count;
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
+use itertools::Itertools;
 use maud::{Markup, html};
 
 use crate::disks;
@@ -50,7 +51,7 @@ pub struct Reading {
     room: u64,
     damaged: usize,
     /// Reasons, each with the trials that it affects.
-    lost: IndexMap<String, Vec<String>>,
+    lost: IndexMap<String, IndexSet<String>>,
     /// Sentences about trials that are shown in part.
     cut: Vec<String>,
 }
@@ -62,11 +63,11 @@ impl Reading {
 
     /// Returns the number of trials that cannot be shown.
     pub fn lost(&self) -> usize {
-        self.lost.values().map(Vec::len).sum()
+        self.lost.values().map(IndexSet::len).sum()
     }
 
     fn lose(&mut self, label: &str, why: String) {
-        self.lost.entry(why).or_default().push(label.to_owned());
+        self.lost.entry(why).or_default().insert(label.to_owned());
     }
 
     /// Makes the first pass over a trial's trace, unless it is known that there is nothing to show.
@@ -107,9 +108,9 @@ impl Reading {
 
     /// Returns the reason why nothing can be shown, as a sentence.
     pub fn why_nothing(&self) -> String {
-        let reason = |(why, trials): (&String, &Vec<String>)| match trials.as_slice() {
-            [only] => format!("{only}: {why}"),
-            several => format!("{}: {why}", count(several.len(), "trial")),
+        let reason = |(why, trials): (&String, &IndexSet<String>)| match trials.first() {
+            Some(only) if trials.len() == 1 => format!("{only}: {why}"),
+            _ => format!("{}: {why}", count(trials.len(), "trial")),
         };
         let reasons: Vec<String> = self.lost.iter().map(reason).collect();
         if reasons.is_empty() {
@@ -120,8 +121,11 @@ impl Reading {
 
     /// Says which trials are not shown, or not in full. Each trial is named once.
     pub fn not_shown(&self) -> Markup {
-        let all: Vec<String> =
-            self.lost.iter().map(|(why, trials)| format!("{}: {why}", trials.join(", "))).collect();
+        let all: Vec<String> = self
+            .lost
+            .iter()
+            .map(|(why, trials)| format!("{}: {why}", trials.iter().join(", ")))
+            .collect();
         html! {
             @if let [only] = all.as_slice() { p.missing { "Not shown: " (only) "." } }
             @else if !all.is_empty() {

@@ -115,16 +115,11 @@ fn row<'a>(
         comparison.map_or_else(Default::default, Comparison::change_and_interval);
     let shown = source.number(group, choice, metric);
     let trials = choice.results().count();
-    let family = if source.until.is_some() {
-        source.comparisons.len()
-    } else {
-        source.of_first_metric().count()
-    };
     let (failures, remarked) = (choice.failures(metric), remarked(&mut notes.0, group, choice));
     let said = comparison.into_iter().flat_map(|comparison| &comparison.remarks);
     let said = said.filter(|remark| !repeats(remark, &failures));
     let least = source.rule.smallest_effect;
-    let undecided = comparison.and_then(|comparison| comparison.why_undecided(family, least));
+    let undecided = comparison.and_then(|one| one.why_undecided(source.family, least));
     let markup = html! {
         tr id={"matrix-" (group.name) "--" (choice.name)}
             data-verdict=[comparison.map(|comparison| comparison.verdict)] {

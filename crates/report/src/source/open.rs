@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use disklab_record::{Record, RecordError, changed_beside_trace};
+use disklab_record::{RawFiles, Record, RecordError};
 use disklab_units::prose::count;
 
 /// Records, and a sentence for each unreadable part.
@@ -38,7 +38,8 @@ impl Records {
 /// show the changed output.
 fn altered(record: &Record) -> Option<String> {
     let outcomes = record.outcomes().into_iter().filter_map(|(id, outcome)| Some((id, outcome?)));
-    let files = |(id, outcome)| match changed_beside_trace(record, outcome) {
+    let mut raw = RawFiles::new(record);
+    let files = |(id, outcome)| match raw.changed_beside_trace(outcome) {
         Ok(files) if files.is_empty() => None,
         Ok(files) => Some((id, files.join(", "))),
         Err(error) => Some((id, error.to_string())),

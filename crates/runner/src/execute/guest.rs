@@ -12,6 +12,7 @@ use rustix::process::{
     Pid, Resource, Rlimit, Signal, WaitOptions, kill_process_group, setrlimit, waitpgid,
 };
 use std::fs::File;
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -142,6 +143,10 @@ impl Guest<'_> {
         stop: &AtomicBool,
         seen: &mut dyn FnMut(Heartbeat),
     ) -> Result<End> {
+        let own: Vec<OwnFile> = [names::MACHINE, names::PLAN, names::STALLED]
+            .into_iter()
+            .map(|name| OwnFile::read(self.folder, name))
+            .collect::<Result<_>>()?;
         let mut child = self.start()?;
         let end = self.watch(&mut child, timeouts, limit, stop, seen);
         if !matches!(end, Ok(End::Exited(_))) {
@@ -155,6 +160,10 @@ impl Guest<'_> {
         reap(group);
         // Nobody uses the kernel's own folder, which `uml_dir` names.
         let _ = std::fs::remove_dir_all(self.folder.join("uml"));
+        let is_silent = matches!(end, Ok(End::Silent(_)));
+        for file in own.iter().filter(|file| !(is_silent && file.name == names::STALLED)) {
+            file.put_back(self.folder)?;
+        }
         end
     }
 
@@ -276,6 +285,41 @@ fn is_within(trial: &Path, most: Bytes) -> bool {
         }
     }
     true
+}
+
+/// A file in a trial's folder that only the host writes. A result is derived from it, and programs
+/// in the guest could change it.
+struct OwnFile {
+    name: &'static str,
+    /// Content, if there is a file.
+    bytes: Option<Vec<u8>>,
+}
+
+impl OwnFile {
+    fn read(folder: &Path, name: &'static str) -> Result<Self> {
+        let path = folder.join(name);
+        match disklab_files::read(&path, &disklab_files::TRIAL) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self { name, bytes: None }),
+            Err(error) => Err(Error::io("read", &path)(error)),
+            Ok(bytes) => Ok(Self { name, bytes: Some(bytes) }),
+        }
+    }
+
+    /// Makes the file what it was, after all programs of the guest have ended.
+    fn put_back(&self, folder: &Path) -> Result<()> {
+        if Self::read(folder, self.name).is_ok_and(|now| now.bytes == self.bytes) {
+            return Ok(());
+        }
+        let path = folder.join(self.name);
+        let removed = match disklab_files::type_at(&path).map_err(Error::io("look at", &path))? {
+            Some(kind) if kind.is_dir() => std::fs::remove_dir_all(&path),
+            Some(_) => std::fs::remove_file(&path),
+            None => Ok(()),
+        };
+        removed.map_err(Error::io("remove", &path))?;
+        let write = |bytes| std::fs::write(&path, bytes).map_err(Error::io("write", &path));
+        self.bytes.as_ref().map_or(Ok(()), write)
+    }
 }
 
 /// Starts a program in a trial's folder. Its output goes to the trial's console.

@@ -6,6 +6,7 @@ use disklab_guest::confinement;
 use disklab_guest::interface::INTERFACE;
 use disklab_protocol::action::{Action, Program, Unmount};
 use disklab_protocol::heartbeat::Heartbeat;
+use disklab_protocol::names;
 use disklab_protocol::places::Side;
 use disklab_protocol::setup::{Mount, Setting};
 use disklab_runner::End;
@@ -211,13 +212,21 @@ fn a_guest_that_attacks_its_host() {
         try symlink 'ln -s {0}/file /mnt/trial/link'
         try hardlink 'ln file /tmp/host{1}/hard'
         try memory 'echo x > /tmp/host/dev/shm/disklab-attack'
-        echo inside > /mnt/trial/inside && cat /mnt/trial/inside",
+        cd /mnt/trial
+        rm {2} && mkdir {2} && echo '{{}}' > {3} && echo hung > {4} && echo changed
+        echo inside > inside && cat inside",
         victims.path().display(),
         place.folder.path().display(),
+        names::MACHINE,
+        names::PLAN,
+        names::STALLED,
     );
     place.what = place::program(&["sh", "-c", &script]);
     place.run().unwrap();
-    assert_eq!(place.said().split_whitespace().collect::<Vec<_>>(), ["whole", "inside"]);
+    assert_eq!(place.said().split_whitespace().collect::<Vec<_>>(), ["whole", "changed", "inside"]);
+    let own = |name| std::fs::read_to_string(place.path(name)).unwrap();
+    assert!(own(names::MACHINE).contains("disks") && own(names::PLAN).contains("mount -t hostfs"));
+    assert!(!place.path(names::STALLED).exists());
     let after = file.metadata().unwrap();
     assert_eq!(std::fs::read(&file).unwrap(), b"whole");
     assert_eq!((after.mode(), after.uid()), (before.mode(), before.uid()));
