@@ -4,11 +4,12 @@
 //! ```toml
 //! [power_cut]
 //! cuts = 3                  # of each trial, at moments that its seed draws from what is measured
+//! states = 16               # of the disks after each cut; may be left out: 1
 //! flushes = "kept"          # or "ignored", as by disks that lie; may be left out: kept
 //! ```
 //!
-//! The trial goes on after a cut, and has its results. After the trial, a guest mounts the state
-//! that each cut would leave, and checks it. Beside the workload, a witness writes files, fsyncs
+//! The trial goes on after a cut, and has its results. After the trial, a guest mounts each state
+//! that a cut could leave, and checks it. Beside the workload, a witness writes files, fsyncs
 //! them, and notes which of them it was promised.
 
 use disklab_units::Bytes;
@@ -35,11 +36,25 @@ from_table! {
     #[serde(deny_unknown_fields)]
     pub struct PowerCut {
         pub cuts: u32 = within(CUTS),
+        /// Number of states of the disks after each cut.
+        #[serde(default = "one", skip_serializing_if = "is_one")]
+        pub states: u32 = within_or(CUTS, 1),
         pub flushes: Flushes = with_default(Flushes::default()),
     }
 }
 
 /// Largest number of bytes that the witness's files take.
 pub const WITNESS: Bytes = Bytes::mib(128);
-/// Range of the number of cuts. Each cut is a copy of the disks, and a guest that checks it.
+/// Range of the number of cuts, and of states of each. A state is a copy of the disks, and a guest
+/// that checks it.
 const CUTS: std::ops::RangeInclusive<u32> = 1..=64;
+
+const fn one() -> u32 {
+    1
+}
+
+// Trials without other states have the keys that they had before there were any.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's form")]
+const fn is_one(states: &u32) -> bool {
+    *states == 1
+}

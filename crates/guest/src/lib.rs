@@ -7,6 +7,7 @@
 //! the location of the folder.
 
 pub mod confinement;
+mod cut_states;
 pub mod data;
 pub mod heartbeat;
 pub mod init;

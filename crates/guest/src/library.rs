@@ -113,7 +113,7 @@ impl Library {
         };
         let power_cuts = machine.power_cuts.clone().map(|plan| {
             let caches = machine.disks.iter().map(|disk| disk.model.volatile());
-            PowerCuts::new(plan, caches, Random::new(machine.seed.derive("power cuts")))
+            PowerCuts::new(plan, caches, machine.seed.derive("power cuts"))
         });
         Ok(Self {
             power_cuts,

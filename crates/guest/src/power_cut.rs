@@ -2,23 +2,27 @@
 //! the guest continues.
 //!
 //! Each block that a disk has not promised to keep ([`crate::volatile`]), or that is being written,
-//! is drawn by the seed from all contents that the medium may hold. The kernel's driver hands over
-//! a write's data when the write ends. So the data of a write in progress is known only then, and a
-//! cut is complete when the last of these writes has ended.
+//! has one of the contents that the medium may hold ([`crate::cut_states`]). The kernel's driver
+//! hands over a write's data when the write ends. So the data of a write in progress is known only
+//! then, and a cut is complete when the last of these writes has ended.
 
+use crate::cut_states::{MayHold, choose, kept};
 use crate::data::Data;
-use crate::volatile::{BLOCK, Content, Volatile};
+use crate::volatile::{BLOCK, Volatile};
 use disklab_protocol::closing::PowerCut;
 use disklab_protocol::machine::{PowerCutPlan, cut_images};
-use disklab_units::{Bytes, Nanos, Random};
-use std::collections::{BTreeMap, BTreeSet};
+use disklab_units::{Bytes, Nanos, Random, Seed};
+use std::collections::BTreeSet;
 use std::io;
 use std::ops::Range;
 
 /// The power cuts of a trial; see the module.
 pub struct PowerCuts {
     plan: PowerCutPlan,
+    /// Draws the moments, and the first state of each cut.
     random: Random,
+    /// Draws the other states.
+    others: Random,
     /// Moments in virtual ns, the next one last. They are None before the first phase is announced.
     moments: Option<Vec<u64>>,
     disks: Vec<Volatile>,
@@ -35,9 +39,9 @@ struct UnderWay {
     awaited: BTreeSet<(usize, u32)>,
     /// Disk and blocks of those writes.
     ranges: Vec<(usize, Range<u64>)>,
-    /// The contents that the medium may hold, by disk, for each uncertain or rewritten block. The
+    /// The contents that each disk's medium may hold, for each uncertain or rewritten block. The
     /// last of them was the newest at the cut.
-    may_hold: Vec<BTreeMap<u64, Vec<Content>>>,
+    may_hold: Vec<MayHold>,
 }
 
 /// A request that changes data, and has not ended.
@@ -49,11 +53,12 @@ pub struct OnTheWay {
 
 impl PowerCuts {
     /// Makes the cuts. `caches` holds how much written data each disk may lose.
-    pub fn new(plan: PowerCutPlan, caches: impl Iterator<Item = Bytes>, random: Random) -> Self {
+    pub fn new(plan: PowerCutPlan, caches: impl Iterator<Item = Bytes>, seed: Seed) -> Self {
         let disks = caches.map(|cache| Volatile::new(cache, plan.ignore_flushes)).collect();
         Self {
             plan,
-            random,
+            random: Random::new(seed),
+            others: Random::new(seed.derive("other states")),
             moments: None,
             disks,
             acknowledged: 0,
@@ -105,12 +110,12 @@ impl PowerCuts {
             return Ok(());
         }
         self.moments.as_mut().and_then(Vec::pop);
-        let mut may_hold: Vec<BTreeMap<u64, Vec<Content>>> = Vec::new();
+        let mut may_hold = Vec::new();
         for (disk, data) in self.disks.iter().zip(data) {
-            let mut blocks = BTreeMap::new();
-            for (number, older) in disk.unsure() {
-                let newest = data.content(number * BLOCK, BLOCK)?;
-                blocks.insert(number, older.cloned().chain([newest]).collect());
+            let mut blocks = MayHold::new();
+            for (number, older, write) in disk.unsure() {
+                let newest = (write, data.content(number * BLOCK, BLOCK)?);
+                blocks.insert(number, older.iter().cloned().chain([newest]).collect());
             }
             may_hold.push(blocks);
         }
@@ -139,7 +144,7 @@ impl PowerCuts {
         if let Some(under_way) = &mut self.under_way {
             let may_hold = &mut under_way.may_hold[disk];
             for (number, content) in &before {
-                may_hold.entry(*number).or_insert_with(|| vec![content.clone()]);
+                may_hold.entry(*number).or_insert_with(|| vec![(0, content.clone())]);
             }
         }
         self.disks[disk].write(before.into_iter());
@@ -152,9 +157,10 @@ impl PowerCuts {
         let on_the_way = |number: &&u64| {
             under_way.ranges.iter().any(|(on, range)| *on == disk && range.contains(number))
         };
-        let may_hold = &mut under_way.may_hold[disk];
+        let (may_hold, write) = (&mut under_way.may_hold[disk], self.disks[disk].written());
         for &number in blocks.iter().filter(on_the_way) {
-            may_hold.entry(number).or_default().push(data.content(number * BLOCK, BLOCK)?);
+            let content = data.content(number * BLOCK, BLOCK)?;
+            may_hold.entry(number).or_default().push((write, content));
         }
         Ok(())
     }
@@ -173,28 +179,38 @@ impl PowerCuts {
         }
     }
 
-    /// Writes the rest of the last cut, and returns all cuts that were made, without those whose
-    /// moment never came.
+    /// Writes the rest of the last cut, and returns the states of all cuts whose moment came.
     pub fn close(&mut self, data: &[&Data]) -> io::Result<Vec<PowerCut>> {
         self.complete(data)?;
         Ok(std::mem::take(&mut self.taken))
     }
 
     fn complete(&mut self, data: &[&Data]) -> io::Result<()> {
-        let Some(UnderWay { mut cut, may_hold, .. }) = self.under_way.take() else { return Ok(()) };
-        let folder = cut_images(&self.plan.folder, self.taken.len());
-        std::fs::create_dir(&folder)?;
-        for (disk, (data, blocks)) in data.iter().zip(may_hold).enumerate() {
-            let mut image = data.copy(&folder.join(format!("{disk}.img")))?;
-            for (number, contents) in blocks {
-                let last = contents.len() as u64 - 1;
-                let drawn = self.random.below(last + 1);
-                cut.unsure += u64::from(last > 0);
-                cut.lost += u64::from(drawn < last);
-                image.set_content(number * BLOCK, BLOCK, &contents[drawn as usize])?;
+        let Some(UnderWay { cut, may_hold, .. }) = self.under_way.take() else { return Ok(()) };
+        let mut tried = BTreeSet::new();
+        for number in 0..self.plan.states {
+            let kept = kept(number, may_hold.len());
+            let random = if kept.is_none() { &mut self.random } else { &mut self.others };
+            let chosen = choose(kept, &may_hold, random);
+            if tried.contains(&chosen) {
+                continue;
             }
+            let folder = cut_images(&self.plan.folder, self.taken.len());
+            std::fs::create_dir(&folder)?;
+            let mut state = PowerCut { kept, ..cut.clone() };
+            for (disk, ((data, blocks), chosen)) in
+                data.iter().zip(&may_hold).zip(&chosen).enumerate()
+            {
+                let mut image = data.copy(&folder.join(format!("{disk}.img")))?;
+                for ((number, contents), &index) in blocks.iter().zip(chosen) {
+                    state.unsure += u64::from(contents.len() > 1);
+                    state.lost += u64::from(index + 1 < contents.len());
+                    image.set_content(number * BLOCK, BLOCK, &contents[index].1)?;
+                }
+            }
+            self.taken.push(state);
+            tried.insert(chosen);
         }
-        self.taken.push(cut);
         Ok(())
     }
 }

@@ -92,11 +92,15 @@ impl Volatile {
         }
     }
 
-    /// Returns each uncertain block, and the contents that the medium may hold besides the newest.
-    pub fn unsure(&self) -> impl Iterator<Item = (u64, impl Iterator<Item = &Content>)> {
-        self.blocks
-            .iter()
-            .map(|(&number, block)| (number, block.older.iter().map(|(_, content)| content)))
+    /// Returns each uncertain block: its number, the contents that the medium may hold besides the
+    /// newest, each with the number of its write, and the number of the newest content's write.
+    pub fn unsure(&self) -> impl Iterator<Item = (u64, &VecDeque<(u64, Content)>, u64)> {
+        self.blocks.iter().map(|(&number, block)| (number, &block.older, block.newest))
+    }
+
+    /// Returns the number of writes that have ended, which is also the number of the last one.
+    pub fn written(&self) -> u64 {
+        self.written
     }
 }
 
@@ -133,9 +137,10 @@ mod tests {
 
         /// Returns the contents of a block that the medium may hold, oldest first.
         fn may_hold(&self, block: usize) -> Vec<u8> {
-            let byte = |content: &Content| content.as_ref().map_or(0, |bytes| bytes[0]);
-            let unsure = self.volatile.unsure().find(|(number, _)| *number == block as u64);
-            let older = unsure.map_or_else(Vec::new, |(_, older)| older.map(byte).collect());
+            let byte = |(_, content): &(u64, Content)| content.as_ref().map_or(0, |bytes| bytes[0]);
+            let unsure = self.volatile.unsure().find(|(number, ..)| *number == block as u64);
+            let older =
+                unsure.map_or_else(Vec::new, |(_, older, _)| older.iter().map(byte).collect());
             [older, vec![self.data[block]]].concat()
         }
     }

@@ -11,6 +11,7 @@ use crate::names;
 use disklab_units::Nanos;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::fmt;
 use std::io;
 use std::path::Path;
 
@@ -33,12 +34,13 @@ pub struct Closing {
     /// SHA-256 of the unpacked trace, if one was written.
     #[serde(default)]
     pub trace_sha256: Option<String>,
-    /// The power cuts whose moments the guest reached, in order.
+    /// The states that the disks could have been in after the power cuts whose moments the guest
+    /// reached. They are in order, those of a cut together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub power_cuts: Vec<PowerCut>,
 }
 
-/// A power cut: the state in which the disks would have been left.
+/// A power cut: a state in which the disks could have been left.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PowerCut {
     #[serde(rename = "at_ns")]
@@ -54,6 +56,42 @@ pub struct PowerCut {
     pub lost: u64,
     /// Writes that the disks had received but not completed.
     pub on_the_way: u64,
+    /// The part of the unsure blocks that the disks kept. It is None in the first state of each
+    /// cut, where each block was drawn by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<Kept>,
+}
+
+/// The part that disks kept of the blocks that they had not promised to keep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kept {
+    Nothing,
+    Everything,
+    /// The disk of this index, from 0, kept nothing, and the others kept everything.
+    AllButDisk(usize),
+    /// Each disk kept its writes up to one that was drawn, in the order of their completion.
+    OldestWrites,
+    /// The disks lost one write, which was drawn.
+    AllButOneWrite,
+    /// The disks kept one write, which was drawn.
+    OneWrite,
+    /// Each block was drawn by itself.
+    SomeBlocks,
+}
+
+impl fmt::Display for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Nothing => "nothing",
+            Self::Everything => "everything",
+            Self::AllButDisk(disk) => return write!(f, "all but disk {}", disk + 1),
+            Self::OldestWrites => "the oldest writes",
+            Self::AllButOneWrite => "all but one write",
+            Self::OneWrite => "one write",
+            Self::SomeBlocks => "some blocks",
+        })
+    }
 }
 
 /// A named stretch of the guest's life. [`MEASURED_PHASE`] is the one from which a sample is made.

@@ -54,6 +54,8 @@ pub struct MachineDisk {
 #[serde(deny_unknown_fields)]
 pub struct PowerCutPlan {
     pub cuts: u32,
+    /// Number of states that the disks could be in after each cut.
+    pub states: u32,
     /// Length in ns of the window from which the cuts' moments are drawn. It begins with the first
     /// phase, after its ramp.
     pub length_ns: u64,
@@ -64,7 +66,7 @@ pub struct PowerCutPlan {
     pub folder: PathBuf,
 }
 
-/// Returns the folder of the disks of cut `number`, counted from 0.
+/// Returns the folder of the disks in state `number` of all cuts' states, counted from 0.
 pub fn cut_images(folder: &Path, number: usize) -> PathBuf {
     folder.join(format!("cut-{}", number + 1))
 }

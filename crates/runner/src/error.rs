@@ -53,7 +53,10 @@ pub enum Error {
         path.display()
     )]
     Full { what: String, reason: String, path: PathBuf },
-    #[error("the check of power cut {number} was killed: {reason}; run the trial again (--resume)")]
+    #[error(
+        "the check of the disks in cut-{number} was killed: {reason}; run the trial again \
+         (--resume)"
+    )]
     CheckKilled { number: usize, reason: String },
     #[error(
         "{}: it is no longer the disk that the run began with; nothing more was written to it, and \

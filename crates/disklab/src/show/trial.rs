@@ -10,7 +10,7 @@ use std::time::Duration;
 use disklab_compare::answer;
 use disklab_compare::metric::both_directions;
 use disklab_files::RAW;
-use disklab_protocol::closing::{self, Closing, DeviceCounts, PhaseCounts};
+use disklab_protocol::closing::{self, Closing, DeviceCounts, PhaseCounts, PowerCut};
 use disklab_protocol::names;
 use disklab_protocol::step::{PhaseEnd, ProgramEnd, Step};
 use disklab_record::{Outcome, Record, Status};
@@ -308,12 +308,15 @@ impl Left {
 
     fn power_cuts(&self, color: bool) -> TextTable {
         let heads =
-            ">cut|>at|>fsynced records|>unflushed blocks|>of them lost|>writes on their way";
+            ">cut|>at|>fsynced records|>unflushed blocks|>of them lost|>writes on their way|kept";
         let mut table = TextTable::with_heads(heads, color);
-        let cuts = self.closing.iter().flat_map(|closing| &closing.power_cuts);
-        for (number, cut) in (1_usize..).zip(cuts) {
-            let cells: [&dyn Display; 6] =
-                [&number, &cut.at, &cut.acknowledged, &cut.unsure, &cut.lost, &cut.on_the_way];
+        let mut number = 0;
+        for cut in self.closing.iter().flat_map(|closing| &closing.power_cuts) {
+            number += usize::from(cut.kept.is_none());
+            let kept = cut.kept.map_or_else(|| "some blocks".to_owned(), |kept| kept.to_string());
+            let PowerCut { at, acknowledged, unsure, lost, on_the_way, .. } = cut;
+            let cells: [&dyn Display; 7] =
+                [&number, at, acknowledged, unsure, lost, on_the_way, &kept];
             table.row(cells);
         }
         table

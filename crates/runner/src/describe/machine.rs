@@ -33,6 +33,7 @@ pub fn machine(trial: &Trial, trace: bool) -> GuestMachine {
         trace,
         power_cuts: trial.power_cut.map(|cut| PowerCutPlan {
             cuts: cut.cuts,
+            states: cut.states,
             length_ns: trial.runtime.0,
             ignore_flushes: cut.flushes == Flushes::Ignored,
             folder: DISKS.into(),

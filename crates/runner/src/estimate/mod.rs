@@ -119,13 +119,13 @@ pub fn wall(trial: &Trial) -> Duration {
         None => (at_most, MEBIBYTE.mul_f64(seconds * at_most * block / f64::from(1 << 20))),
     };
     let requests = seconds * a_second;
-    let cuts = trial.power_cut.map_or(0, |cut| cut.cuts);
+    let states = trial.power_cut.map_or(0, |cut| cut.cuts * cut.states);
     // Most operations of threads on files are done in memory.
     let operations = files.map_or(0.0, |load| seconds / load.operation.as_secs_f64());
-    START * (1 + cuts)
+    START * (1 + states)
         + OPERATION.mul_f64(operations)
         + REQUEST.mul_f64(looked_at(trial))
-        + LOOK.mul_f64(f64::from(cuts) * scanned(trial))
+        + LOOK.mul_f64(f64::from(states) * scanned(trial))
         + REQUEST.mul_f64(requests + touched(trial) as f64)
         + moved
         + snapshots(trial, seconds)

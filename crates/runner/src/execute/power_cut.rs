@@ -1,4 +1,4 @@
-//! After a trial with power cuts, runs a guest for each cut on the disks as the cut left them. The
+//! After a trial with power cuts, runs a guest on the disks in each state that a cut may leave. The
 //! guest mounts the filesystem, checks all promises to the witness, reads everything, and runs the
 //! filesystem's own checker.
 
@@ -27,11 +27,11 @@ use std::sync::atomic::Ordering;
 /// Reading everything on a large, slow disk takes long.
 const LIMIT: Nanos = Nanos::from_secs(24 * 3600);
 
-/// Largest room for the raw output of a cut.
+/// Largest room for the raw output of a state.
 const RAW_OUTPUT: Bytes = Bytes::mib(16);
 
-/// Checks all cuts, whose evidence is kept. The inner error gives the reason why a check was
-/// impossible.
+/// Checks all states of all cuts, and keeps the evidence. The inner error gives the reason why a
+/// check was impossible.
 pub fn look(
     run: &Run,
     trial: &Trial,
@@ -49,7 +49,7 @@ pub fn look(
             // Without this check, a full disk of the host would count as the filesystem's fault.
             check_room("the check of a power cut", folder, RAW_OUTPUT)?;
         }
-        left.add(number, cut, looked);
+        left.add(cut, looked);
     }
     Ok(Ok(left))
 }

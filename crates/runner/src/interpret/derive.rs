@@ -21,7 +21,7 @@ pub fn derive(trial: &Trial, folder: &Path, outcome: &mut Outcome) -> Result<(),
     for (number, cut) in results.closing.power_cuts.iter().enumerate() {
         let place = cut_images(folder, number);
         let looked = evidence::judge(&place, &ended, Who::Guest);
-        left.add(number, cut, looked.map(|_| evidence::mount_time(&place)));
+        left.add(cut, looked.map(|_| evidence::mount_time(&place)));
     }
     let (measures, remark) = power_cut::results(trial, &results.closing, &left)?;
     results.measures.extend(measures);

@@ -170,7 +170,7 @@ fn disks_that_lie_are_found() {
 }
 
 fn power_cuts_repeat() {
-    let suite = suite(r#""hdd-ext4", "ssd-raid1""#, "{ cuts = 2 }");
+    let suite = suite(r#""hdd-ext4", "ssd-raid1""#, "{ cuts = 1, states = 4 }");
     let comparable = |outcome: Outcome| (outcome.trial, outcome.measures, outcome.files);
     let (mut one, mut other): (Vec<_>, Vec<_>) = (
         outcomes(&suite).into_iter().map(comparable).collect(),
