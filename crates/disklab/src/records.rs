@@ -63,10 +63,11 @@ pub fn open_at(folder: &Path, screen: &Screen) -> Result<Record, Failure> {
     Ok(record)
 }
 
-/// Says if `disklab repair` rebuilt lines of a record, and if changes of it cannot be detected.
-/// Every verb that reads a record calls this; only a page says the first by itself.
+/// Says if `disklab repair` rebuilt lines of a record, if the last one is incomplete, and if
+/// changes cannot be detected. Every verb that reads a record calls this; only a page says the
+/// first two by itself.
 pub fn remark_on(record: &Record, screen: &Screen) {
-    if let Some(sentence) = record.made_again() {
+    for sentence in record.made_again().into_iter().chain(record.torn()) {
         screen.remark_once(sentence);
     }
     remark_if_unprotected(record, screen);

@@ -18,8 +18,8 @@ pub type MayHold = BTreeMap<u64, Vec<(u64, Content)>>;
 const DRAWN: [Kept; 4] =
     [Kept::OldestWrites, Kept::AllButOneWrite, Kept::OneWrite, Kept::SomeBlocks];
 
-/// Returns what the disks keep in state `number` of a cut, counted from 0. In the first state, None,
-/// each block is drawn by itself.
+/// Returns what the disks keep in state `number` of a cut, counted from 0. In the first state,
+/// None, each block is drawn by itself.
 pub fn kept(number: u32, disks: usize) -> Option<Kept> {
     let number = usize::try_from(number).unwrap_or(usize::MAX);
     // A single disk cannot disagree with another.

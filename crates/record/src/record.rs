@@ -138,6 +138,17 @@ impl Record {
         self.lines.torn
     }
 
+    /// Says that the last line is incomplete, if it is.
+    pub fn torn(&self) -> Option<String> {
+        (self.torn_bytes() > 0).then(|| {
+            format!(
+                "{}: the last line of trials.jsonl is incomplete; a run is writing it, or a crash \
+                 cut it off",
+                self.folder.display()
+            )
+        })
+    }
+
     /// Returns every trial of the manifest, in its order, with the outcome that counts, or `None`
     /// if it has not run.
     pub fn outcomes(&self) -> Vec<(&str, Option<&Outcome>)> {

@@ -89,7 +89,8 @@ impl Places {
             to += 1;
         }
         let (first, end) = (all[from].0, all[to - 1].0 + 1);
-        let sector = |slot: u64| slot.checked_shl(self.shift).unwrap_or(u64::MAX);
+        // The slot after the last one may begin past the largest address.
+        let sector = |slot: u64| u64::try_from(u128::from(slot) << self.shift).unwrap_or(u64::MAX);
         let frame = (sector(first).max(touched.0), sector(end).min(touched.1));
         let length = |(from, to): Reach| to.saturating_sub(from) as f64;
         if length(frame) < MOST * length(touched) { frame } else { touched }

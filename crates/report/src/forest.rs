@@ -74,7 +74,7 @@ pub fn pieces(source: &ReportSource, metric: &Metric) -> Vec<Piece> {
         return Vec::new();
     };
     let draw = |own: &[&ForestCell]| chart(source, metric, baseline, own, &scale);
-    let axis = source.axes().first().copied();
+    let axis = source.axes.first();
     let Some(axis) = axis.filter(|_| rows > MOST_ROWS) else {
         return vec![Piece::Chart(draw(&cells.iter().collect_vec()))];
     };

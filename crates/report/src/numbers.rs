@@ -88,7 +88,7 @@ pub fn table(source: &ReportSource, metric: &Metric) -> Markup {
             table {
                 caption { (caption(source, metric)) }
                 thead { tr {
-                    th scope="col" { (source.axes().join(", ")) }
+                    th scope="col" { (source.axes.join(", ")) }
                     @for choice in &choices { th scope="col" { (choice) } }
                 } }
                 tbody { @for group in &source.groups { tr {

@@ -87,6 +87,8 @@ pub struct ReportSource<'a> {
     pub no_recommendation: Option<String>,
     /// Groups of cells that differ in `compared` only, in the order of the records.
     pub groups: Vec<Group<'a>>,
+    /// Axes that distinguish groups. The conditions name the others.
+    pub axes: Vec<String>,
     choices: IndexSet<String>,
     /// Indices of the comparisons of each cell and treatment, and of the pairs, which come after
     /// all comparisons.
@@ -154,6 +156,10 @@ impl<'a> ReportSource<'a> {
             _ => None,
         };
         let groups = groups::groups(&indexes, &compared, &running);
+        let known = groups.iter().flat_map(|group| &group.cell.0).map(|(axis, _)| axis).unique();
+        let differs =
+            |axis: &&String| !groups.iter().map(|group| group.cell.value(axis)).all_equal();
+        let distinguishing = known.filter(differs).cloned().collect();
         let values = groups.iter().flat_map(|group| &group.choices).map(|choice| &choice.value);
         let choices = values.cloned().collect();
         // Of too many choices, only the comparisons with the baseline are known.
@@ -190,6 +196,7 @@ impl<'a> ReportSource<'a> {
             recommendation,
             no_recommendation,
             groups,
+            axes: distinguishing,
             choices,
             places,
             pairs,
@@ -342,7 +349,8 @@ impl<'a> ReportSource<'a> {
         self.of_choice(group, choice).find(|comparison| comparison.metric == *metric)
     }
 
-    /// Returns the comparisons of one choice of a group, with the baseline first.
+    /// Returns the comparisons of one choice of a group: first with the baseline, then with each
+    /// other choice.
     fn of_choice(&self, group: &Group, choice: &str) -> impl Iterator<Item = &Comparison> {
         let places = self.places.get(&group.cell).and_then(|of_cell| of_cell.get(choice));
         let pair = |place: usize| self.pairs.get(place.checked_sub(self.comparisons.len())?);
@@ -372,19 +380,10 @@ impl<'a> ReportSource<'a> {
         })
     }
 
-    /// Returns the axes that distinguish groups. The conditions name the others.
-    pub fn axes(&self) -> Vec<&str> {
-        let differs = |(axis, value): &&(String, String)| {
-            self.groups.iter().any(|other| other.cell.value(axis) != Some(value))
-        };
-        let all = self.groups.iter().flat_map(|group| &group.cell.0).filter(differs);
-        all.map(|(axis, _)| axis.as_str()).unique().collect()
-    }
-
     /// Returns the values in which a group differs from others, as text.
     pub fn apart(&self, group: &Group) -> String {
         let named = |axis: &str| Some(answer::named(axis, group.cell.value(axis)?));
-        let own = self.axes().into_iter().filter_map(named).join(", ");
+        let own = self.axes.iter().filter_map(|axis| named(axis)).join(", ");
         if own.is_empty() { group.title() } else { own }
     }
 

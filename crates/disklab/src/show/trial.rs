@@ -326,7 +326,8 @@ impl Left {
     }
 
     fn power_cuts(&self, color: bool) -> TextTable {
-        let heads = ">cut|>at|>fsynced records|>unflushed blocks|>of them lost|>writes on their way|kept|survived";
+        let heads = ">cut|>at|>fsynced records|>unflushed blocks|>of them lost\
+                     |>writes on their way|kept|survived";
         let mut table = TextTable::with_heads(heads, color);
         let mut number = 0;
         let cuts = self.closing.iter().flat_map(|closing| &closing.power_cuts);

@@ -4,7 +4,8 @@
 //! The program is the real one, and a tracer makes its calls fail ([`tracer`]). A fake kernel takes
 //! the place of guests ([`kernel`]), so that a run takes some 30 ms. `DISKLAB_SCHEDULES` is the
 //! number of schedules, and `DISKLAB_SEED` the seed. `DISKLAB_SCHEDULE` runs the schedule of that
-//! number alone, prints the program's output, and keeps its folder.
+//! number alone, prints the program's output, and keeps its folder. Two trials run at a time, so
+//! that a call's number is not always that of the same call: run it several times.
 
 mod calls;
 mod kernel;

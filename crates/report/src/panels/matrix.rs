@@ -22,7 +22,6 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
         return Err("The record has no trials.".into());
     }
     let mut notes = (Notes::default(), Vec::new());
-    let axes = source.axes();
     let judged = source.baseline.is_some();
     let table = html! {
         div.scroll.matrix tabindex="0" role="group" aria-label="All cells" {
@@ -32,7 +31,7 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
                         verdicts use, and its change against " (baseline) " with the interval" }
                     @else { ": the median over its seeds" } }
                 thead { tr {
-                    @for axis in &axes { th scope="col" data-axis=(axis) { (axis) } }
+                    @for axis in &source.axes { th scope="col" data-axis=(axis) { (axis) } }
                     th scope="col" data-axis=(source.compared) { (source.compared) }
                     @if judged {
                         th scope="col" data-axis="verdict" { "verdict" }
@@ -45,7 +44,7 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
                 } }
                 tbody {
                     @for group in &source.groups { @for choice in &group.choices {
-                        (row(source, &axes, group, choice, metric, &mut notes))
+                        (row(source, group, choice, metric, &mut notes))
                     } }
                 }
             }
@@ -102,7 +101,6 @@ fn listed(notes: &Notes, all: &[Remarked]) -> Markup {
 
 fn row<'a>(
     source: &ReportSource,
-    axes: &[&str],
     group: &Group<'a>,
     choice: &CellChoice<'a>,
     metric: &Metric,
@@ -123,7 +121,7 @@ fn row<'a>(
     let markup = html! {
         tr id={"matrix-" (group.name) "--" (choice.name)}
             data-verdict=[comparison.map(|comparison| comparison.verdict)] {
-            @for axis in axes { @let value = group.cell.value(axis).unwrap_or_default(); td
+            @for axis in &source.axes { @let value = group.cell.value(axis).unwrap_or_default(); td
                 class=[short(value)] { (value) } }
             th class=[short(&choice.value)] scope="row" { a href={"#bars-" (group.name)} {
                 (choice.value) } }

@@ -19,13 +19,7 @@ impl Records {
         for folder in folders {
             let (record, lost) = Record::open_damaged(folder)?;
             records.lost.extend(lost);
-            if record.torn_bytes() > 0 {
-                records.lost.push(format!(
-                    "{}: the last line of trials.jsonl is incomplete; a run is writing it, or a \
-                     crash cut it off",
-                    folder.display()
-                ));
-            }
+            records.lost.extend(record.torn());
             records.lost.extend(record.made_again());
             records.lost.extend(altered(&record));
             records.all.push(record);

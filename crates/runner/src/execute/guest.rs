@@ -28,7 +28,7 @@ const LOOK: Duration = Duration::from_millis(5);
 const LONGEST_CONSOLE: u64 = 16 << 20;
 /// Largest output of a trial, besides the trace that the library writes. The lab's largest trials
 /// write some MiB.
-const LARGEST_OUTPUT: Bytes = Bytes::gib(1);
+pub const LARGEST_OUTPUT: Bytes = Bytes::gib(1);
 /// Least size that each file and folder counts as, so that a flood of empty ones ends too.
 const SMALLEST_FILE: Bytes = Bytes::kib(4);
 /// Interval between two scans of a trial's folder.
@@ -123,17 +123,18 @@ impl Guest<'_> {
         stop: &AtomicBool,
         seen: &mut dyn FnMut(Heartbeat),
     ) -> Result<End> {
-        match self.run_once(timeouts, limit, stop, seen)? {
-            End::Silent(_) if self.has_done_nothing() => self.run_once(timeouts, limit, stop, seen),
-            end => Ok(end),
+        // Programs of the guest may change its files, but not what was seen of them before.
+        let mut has_worked = false;
+        let mut note = |beat: Heartbeat| {
+            has_worked |= beat.now > 0 || beat.requests > 0;
+            seen(beat);
+        };
+        let end = self.run_once(timeouts, limit, stop, &mut note)?;
+        if matches!(end, End::Silent(_)) && !has_worked && !self.folder.join(names::STEPS).exists()
+        {
+            return self.run_once(timeouts, limit, stop, seen);
         }
-    }
-
-    /// Returns true if the guest's clock never moved, its disks had no request, and its first
-    /// process wrote nothing. Then a second start is as good as the first.
-    fn has_done_nothing(&self) -> bool {
-        let beat = Heartbeat::read(self.folder).unwrap_or_default();
-        beat.now == 0 && beat.requests == 0 && !self.folder.join(names::STEPS).exists()
+        Ok(end)
     }
 
     fn run_once(
@@ -270,11 +271,12 @@ fn is_within(trial: &Path, most: Bytes) -> bool {
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
             let name = entry.file_name();
-            if folder == trial && (name == DISKS || name == names::REQUESTS) {
-                continue;
-            }
             // The metadata are those of a link itself.
             let Ok(meta) = entry.metadata() else { continue };
+            let is_disks = name == DISKS && meta.is_symlink();
+            if folder == trial && (is_disks || name == names::REQUESTS && meta.is_file()) {
+                continue;
+            }
             taken = taken.saturating_add(Bytes(meta.blocks() * 512).max(SMALLEST_FILE));
             if taken > most {
                 return false;

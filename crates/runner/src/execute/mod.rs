@@ -8,6 +8,7 @@ mod fio_report;
 pub mod guest;
 pub mod host;
 mod image;
+mod left_behind;
 pub mod model;
 mod power_cut;
 mod prepared;

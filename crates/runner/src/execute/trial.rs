@@ -1,6 +1,7 @@
 //! Runs one trial in a guest, from its description to its outcome.
 
 use super::guest::Timeouts;
+use super::left_behind;
 use super::power_cut;
 use super::prepared::{Prepared, write_json};
 use super::run::Run;
@@ -11,7 +12,7 @@ use crate::describe::read_policy;
 use crate::error::{Error, Result};
 use crate::estimate;
 use crate::interpret::evidence::{self, Who};
-use crate::interpret::outcome::{outcome, results};
+use crate::interpret::outcome::{TrialResults, outcome, results};
 use crate::interpret::power_cut::Left;
 use crate::interpret::{fault, power_cut as cuts};
 use crate::room::check_room;
@@ -53,15 +54,26 @@ pub fn run(
 
     let limit = limit(trial, &run.timeouts);
     let end = run.guest(kernel, folder, trial.memory, &[], limit, seen)?;
+    let hostile = left_behind::check(folder)?;
     let heartbeat = folder.join(names::HEARTBEAT);
     let virtual_ns = evidence::virtual_time(folder).map_err(Error::io("read", &heartbeat))?;
-    let results = results(trial, folder, &end, Who::Guest);
-    // This comes while the disks still exist.
-    let left = match &results {
-        Ok(results) => power_cut::look(run, trial, kernel, folder, &results.closing)?,
-        Err(_) => Ok(Left::default()),
+    let results = match &hostile {
+        Some(reason) => Err(reason.clone()),
+        None => results(trial, folder, &end, Who::Guest),
     };
-    let fault = fault::of_guest(folder, &end, results.as_ref().err().map(String::as_str));
+    // This comes while the disks still exist.
+    let (left, virtual_ns) = match &results {
+        // Programs of the guest may write the heartbeat; the closing record comes after their end.
+        Ok(TrialResults { closing, .. }) => {
+            (power_cut::look(run, trial, kernel, folder, closing)?, Some(closing.virtual_ns))
+        }
+        Err(_) => (Ok(Left::default()), virtual_ns),
+    };
+    let reason = results.as_ref().err().map(String::as_str);
+    let fault = match hostile {
+        Some(_) => Fault::Trial,
+        None => fault::of_guest(folder, &end, reason),
+    };
     let is_full = fault::is_full(folder);
     remove_file(&link)?;
     // A guest that ended at once has made no heartbeat.
