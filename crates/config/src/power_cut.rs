@@ -47,7 +47,10 @@ from_table! {
 pub const WITNESS: Bytes = Bytes::mib(128);
 /// Range of the number of cuts, and of states of each. A state is a copy of the disks, and a guest
 /// that checks it.
-const CUTS: std::ops::RangeInclusive<u32> = 1..=64;
+const CUTS: std::ops::RangeInclusive<u32> = 1..=MOST_STATES;
+
+/// Largest number of states of all cuts of a trial. Their disks all exist at its end.
+pub const MOST_STATES: u32 = 64;
 
 const fn one() -> u32 {
     1

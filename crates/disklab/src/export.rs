@@ -104,9 +104,8 @@ pub fn export(args: &ExportArgs, screen: &Screen) -> Result<Exit, Failure> {
     for record in &records {
         let (tally, torn) = (Tally::new(record), record.torn_bytes() > 0);
         tallies.push(json!({ "record": record.folder(), "trials": tally, "torn": torn }));
-        if !screen.json && (tally.missing() > 0 || torn) {
-            let torn = if torn { "; its last line is cut short" } else { "" };
-            screen.remark(&format!("{}: {tally}{torn}", from_here(record.folder()).display()));
+        if !screen.json && tally.missing() > 0 {
+            screen.remark(&format!("{}: {tally}", from_here(record.folder()).display()));
         }
         done.extend(disklab_export::export(record, &args.output, wanted)?);
     }

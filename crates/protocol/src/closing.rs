@@ -85,7 +85,7 @@ impl fmt::Display for Kept {
         f.write_str(match self {
             Self::Nothing => "nothing",
             Self::Everything => "everything",
-            Self::AllButDisk(disk) => return write!(f, "all but disk {}", disk + 1),
+            Self::AllButDisk(disk) => return write!(f, "all but disk {}", disk.saturating_add(1)),
             Self::OldestWrites => "the oldest writes",
             Self::AllButOneWrite => "all but one write",
             Self::OneWrite => "one write",

@@ -92,7 +92,7 @@ pub struct ReportSource<'a> {
     choices: IndexSet<String>,
     /// Indices of the comparisons of each cell and treatment, and of the pairs, which come after
     /// all comparisons.
-    places: HashMap<Cell, HashMap<String, Vec<usize>>>,
+    by_choice: HashMap<Cell, HashMap<String, Vec<usize>>>,
     /// Comparisons of each pair of choices in each metric; all pairs of a metric are one family.
     pairs: Vec<Comparison>,
 }
@@ -172,9 +172,9 @@ impl<'a> ReportSource<'a> {
         let of_first = comparisons.iter().filter(|one| metrics.first() == Some(&one.metric));
         let family = if until.is_some() { comparisons.len() } else { of_first.count() };
         let pairs: Vec<Comparison> = pairs.collect();
-        let mut places: HashMap<Cell, HashMap<String, Vec<usize>>> = HashMap::new();
+        let mut by_choice: HashMap<Cell, HashMap<String, Vec<usize>>> = HashMap::new();
         for (place, one) in comparisons.iter().chain(&pairs).enumerate() {
-            let of_cell = places.entry(one.cell.clone()).or_default();
+            let of_cell = by_choice.entry(one.cell.clone()).or_default();
             of_cell.entry(one.treatment.clone()).or_default().push(place);
         }
         Ok(Self {
@@ -198,7 +198,7 @@ impl<'a> ReportSource<'a> {
             groups,
             axes: distinguishing,
             choices,
-            places,
+            by_choice,
             pairs,
         })
     }
@@ -346,13 +346,16 @@ impl<'a> ReportSource<'a> {
 
     /// Returns the verdict on one choice of a group.
     pub fn comparison(&self, group: &Group, choice: &str, metric: &Metric) -> Option<&Comparison> {
-        self.of_choice(group, choice).find(|comparison| comparison.metric == *metric)
+        // Pairs have no place here: their second choice may be any.
+        let places = self.by_choice.get(&group.cell)?.get(choice)?;
+        let mut all = places.iter().filter_map(|&place| self.comparisons.get(place));
+        all.find(|comparison| comparison.metric == *metric)
     }
 
     /// Returns the comparisons of one choice of a group: first with the baseline, then with each
     /// other choice.
     fn of_choice(&self, group: &Group, choice: &str) -> impl Iterator<Item = &Comparison> {
-        let places = self.places.get(&group.cell).and_then(|of_cell| of_cell.get(choice));
+        let places = self.by_choice.get(&group.cell).and_then(|of_cell| of_cell.get(choice));
         let pair = |place: usize| self.pairs.get(place.checked_sub(self.comparisons.len())?);
         let one = move |&place: &usize| self.comparisons.get(place).or_else(|| pair(place));
         places.into_iter().flatten().filter_map(one)

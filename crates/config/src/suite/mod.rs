@@ -52,7 +52,7 @@ pub use axis::{Axis, AxisValues, SuiteAxis};
 pub use seeds::Seeds;
 
 use crate::disk_times::{DiskTimes, TIMES_BEFORE};
-use crate::power_cut::PowerCut;
+use crate::power_cut::{MOST_STATES, PowerCut};
 use crate::read::{
     Diagnostics, Located, SourcePlace, TomlReader, TomlTable, choices, unknown, values,
 };
@@ -144,6 +144,11 @@ impl Suite {
         // The last sentences of a run are about the first metric.
         let metrics = table.list::<String>("metrics");
         let power_cut = table.optional_table("power_cut", PowerCut::from_table);
+        if let Some(Some(PowerCut { cuts, states, .. })) = power_cut {
+            table.refuse_if(cuts * states > MOST_STATES, "power_cut", || {
+                format!("{cuts} cuts of {states} states are more than {MOST_STATES} in all")
+            });
+        }
         let axes = read_axes(table);
         let baseline = table.table("baseline").map(|baseline| read_baseline(&baseline, &axes));
         Some(Self {

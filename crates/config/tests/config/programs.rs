@@ -288,6 +288,8 @@ fn metrics_and_power_cuts() {
     assert!(found.contains("power_cut.cuts: 0 is out of range (1 to 64)"), "{found}");
     let found = with("power_cut = { cuts = 1, flushes = \"keep\" }");
     assert!(found.contains("unknown treatment of flushes `keep`; did you mean `kept`?"), "{found}");
+    let found = with("power_cut = { cuts = 5, states = 13 }");
+    assert!(found.contains("5 cuts of 13 states are more than 64 in all"), "{found}");
     let found = with("power_cut = { flushes = \"kept\" }");
     assert!(found.contains("power_cut.cuts: is missing"), "{found}");
     let suite =

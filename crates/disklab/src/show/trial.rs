@@ -5,22 +5,19 @@ use std::fmt::Display;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
-use std::process::ExitStatus;
 use std::time::Duration;
 
 use disklab_compare::answer;
 use disklab_compare::metric::both_directions;
 use disklab_files::RAW;
 use disklab_protocol::closing::{self, Closing, DeviceCounts, PhaseCounts, PowerCut};
-use disklab_protocol::machine::cut_images;
 use disklab_protocol::names;
 use disklab_protocol::step::{PhaseEnd, ProgramEnd, Step};
 use disklab_record::{Outcome, Record, Status};
 use disklab_report::merge::validity;
 use disklab_results::Sample;
 use disklab_results::sample::{DirectionSample, LatencyKind};
-use disklab_runner::End;
-use disklab_runner::evidence::{Who, judge};
+use disklab_runner::evidence::examined;
 use disklab_units::prose::{digits, in_shell};
 use disklab_units::{Bytes, Nanos, Rate};
 use itertools::Itertools;
@@ -42,8 +39,8 @@ struct Left {
     /// Steps of the guest's first process, in order.
     steps: Vec<Step>,
     closing: Result<Closing, String>,
-    /// For each state after a power cut, the reason why it was not survived.
-    survived: Vec<Result<(), String>>,
+    /// For each state after a power cut, the check of it, or the reason why it was not survived.
+    checks: Vec<Option<Result<Closing, String>>>,
     /// End of the guest's console.
     console: Vec<String>,
 }
@@ -89,8 +86,8 @@ pub fn print(record: &Record, outcome: &Outcome, screen: &Screen) -> Result<(), 
         left.commands(screen, &mut out)?;
         left.phases(screen, &mut out)?;
         table_section("power cuts", left.power_cuts(screen.color), screen, &mut out)?;
-        for (number, survived) in (1_usize..).zip(&left.survived) {
-            if let Err(reason) = survived {
+        for (number, check) in (1_usize..).zip(&left.checks) {
+            if let Some(Err(reason)) = check {
                 screen.prose(
                     &format!("row {number}, raw files in cut-{number}: {reason}"),
                     "",
@@ -236,14 +233,12 @@ impl Left {
             .map_err(|error| format!("{}: {error}", names::CLOSING))
             .and_then(|bytes| closing::parse(&bytes).map_err(|error| error.to_string()));
         let cuts = closing.as_ref().map(|closing| closing.power_cuts.len()).unwrap_or_default();
-        let ended = End::Exited(ExitStatus::default());
-        let survived = |number| judge(&cut_images(raw, number), &ended, Who::Guest).map(|_| ());
-        let survived = (0..cuts).map(survived).collect();
+        let checks = (0..cuts).map(|number| examined(raw, number)).collect();
         let console = text(names::CONSOLE);
         let lines: Vec<&str> = console.lines().collect();
         let last = lines[lines.len().saturating_sub(LAST_WORDS)..].iter();
         let console = last.map(|&line| line.to_owned()).collect();
-        Self { steps, closing, survived, console }
+        Self { steps, closing, checks, console }
     }
 
     fn settings(&self, color: bool) -> TextTable {
@@ -331,11 +326,15 @@ impl Left {
         let mut table = TextTable::with_heads(heads, color);
         let mut number = 0;
         let cuts = self.closing.iter().flat_map(|closing| &closing.power_cuts);
-        for (cut, survived) in cuts.zip(&self.survived) {
+        for (cut, check) in cuts.zip(&self.checks) {
             number += usize::from(cut.kept.is_none());
             let kept = cut.kept.map_or_else(|| "some blocks".to_owned(), |kept| kept.to_string());
             let PowerCut { at, acknowledged, unsure, lost, on_the_way, .. } = cut;
-            let survived = if survived.is_ok() { "yes" } else { "no" };
+            let survived = match check {
+                None => "-",
+                Some(Ok(_)) => "yes",
+                Some(Err(_)) => "no",
+            };
             let cells: [&dyn Display; 8] =
                 [&number, at, acknowledged, unsure, lost, on_the_way, &kept, &survived];
             table.row(cells);

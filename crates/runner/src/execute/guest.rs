@@ -1,5 +1,6 @@
 //! Starts a guest in a trial's folder, watches it until it ends, and kills it if it fails.
 
+use super::scratch::{remove_file, remove_folder};
 use super::stalled;
 use crate::describe::machine::DISKS;
 use crate::error::{Error, Result};
@@ -11,7 +12,7 @@ use rustix::fs::{Access, StatVfsMountFlags, access, statvfs};
 use rustix::process::{
     Pid, Resource, Rlimit, Signal, WaitOptions, kill_process_group, setrlimit, waitpgid,
 };
-use std::fs::File;
+use std::fs::{File, FileType};
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
@@ -160,7 +161,7 @@ impl Guest<'_> {
         let _ = kill_process_group(group, Signal::KILL);
         reap(group);
         // Nobody uses the kernel's own folder, which `uml_dir` names.
-        let _ = std::fs::remove_dir_all(self.folder.join("uml"));
+        let _ = remove_folder(&self.folder.join("uml"));
         let is_silent = matches!(end, Ok(End::Silent(_)));
         for file in own.iter().filter(|file| !(is_silent && file.name == names::STALLED)) {
             file.put_back(self.folder)?;
@@ -213,6 +214,9 @@ impl Guest<'_> {
     ) -> Result<End> {
         let mut last = Heartbeat::default();
         let started = Instant::now();
+        // The disks of a trial are elsewhere, and those of a preparation in the folder itself. A
+        // program may put a folder of its own in the link's place.
+        let disks = disklab_files::type_at(&self.folder.join(DISKS)).ok().flatten();
         let (mut moved, mut looked, mut judged) = (started, started, started);
         // Processor time that the guest had used in the middle of a silence.
         let mut taken = None;
@@ -253,7 +257,7 @@ impl Guest<'_> {
                 return Ok(End::Talkative);
             }
             if looked.elapsed() > LOOK_THROUGH {
-                if !is_within(self.folder, LARGEST_OUTPUT) {
+                if !is_within(self.folder, disks, LARGEST_OUTPUT) {
                     return Ok(End::Overfull(LARGEST_OUTPUT));
                 }
                 looked = Instant::now();
@@ -263,9 +267,9 @@ impl Guest<'_> {
     }
 }
 
-/// Returns true if the output in a trial's folder takes at most `most`, without its disks and the
-/// library's trace. Files that vanish meanwhile count as 0.
-fn is_within(trial: &Path, most: Bytes) -> bool {
+/// Returns true if the output in a trial's folder takes at most `most`, without the library's trace
+/// and its disks, which are of this type. Files that vanish meanwhile count as 0.
+fn is_within(trial: &Path, disks: Option<FileType>, most: Bytes) -> bool {
     let mut taken = Bytes(0);
     let mut folders = vec![trial.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -273,7 +277,7 @@ fn is_within(trial: &Path, most: Bytes) -> bool {
             let name = entry.file_name();
             // The metadata are those of a link itself.
             let Ok(meta) = entry.metadata() else { continue };
-            let is_disks = name == DISKS && meta.is_symlink();
+            let is_disks = name == DISKS && Some(meta.file_type()) == disks;
             if folder == trial && (is_disks || name == names::REQUESTS && meta.is_file()) {
                 continue;
             }
@@ -313,12 +317,10 @@ impl OwnFile {
             return Ok(());
         }
         let path = folder.join(self.name);
-        let removed = match disklab_files::type_at(&path).map_err(Error::io("look at", &path))? {
-            Some(kind) if kind.is_dir() => std::fs::remove_dir_all(&path),
-            Some(_) => std::fs::remove_file(&path),
-            None => Ok(()),
-        };
-        removed.map_err(Error::io("remove", &path))?;
+        match disklab_files::type_at(&path).map_err(Error::io("look at", &path))? {
+            Some(kind) if kind.is_dir() => remove_folder(&path)?,
+            _ => remove_file(&path)?,
+        }
         let write = |bytes| std::fs::write(&path, bytes).map_err(Error::io("write", &path));
         self.bytes.as_ref().map_or(Ok(()), write)
     }
@@ -390,16 +392,19 @@ mod tests {
         };
         std::fs::create_dir(trial.path().join(DISKS)).unwrap();
         write("disks/0.img", 1 << 20);
+        let disks = disklab_files::type_at(&trial.path().join(DISKS)).unwrap();
         write(names::REQUESTS, 1 << 20);
-        assert!(is_within(trial.path(), Bytes::kib(512)));
+        assert!(is_within(trial.path(), disks, Bytes::kib(512)));
+        let linked = disklab_files::type_at(Path::new("/proc/self/exe")).unwrap();
+        assert!(!is_within(trial.path(), linked, Bytes::kib(512)), "a folder in the link's place");
         std::fs::create_dir(trial.path().join("deep")).unwrap();
         write("deep/large", 1 << 20);
-        assert!(!is_within(trial.path(), Bytes::kib(512)));
-        assert!(is_within(trial.path(), Bytes::mib(2)));
+        assert!(!is_within(trial.path(), disks, Bytes::kib(512)));
+        assert!(is_within(trial.path(), disks, Bytes::mib(2)));
         for number in 0..300 {
             write(&format!("deep/{number}"), 0);
         }
-        assert!(!is_within(trial.path(), Bytes::mib(2)), "empty files are free");
+        assert!(!is_within(trial.path(), disks, Bytes::mib(2)), "empty files are free");
     }
 
     #[test]

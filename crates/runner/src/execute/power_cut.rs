@@ -5,7 +5,7 @@
 use super::guest::A_DAY_AFTER;
 use super::prepared::write_json;
 use super::run::Run;
-use super::scratch::remove_file;
+use super::scratch::{remove_file, remove_folder};
 use crate::describe::machine::{self, DISKS};
 use crate::describe::power_cut;
 use crate::error::{Error, Result};
@@ -40,6 +40,13 @@ pub fn look(
     closing: &Closing,
 ) -> Result<std::result::Result<Left, String>> {
     let mut left = Left::default();
+    let most = trial.power_cut.map_or(0, |asked| asked.cuts.saturating_mul(asked.states));
+    if closing.power_cuts.len() > most as usize {
+        return Ok(Err(format!(
+            "the closing record has {} states of disks, and the suite asks for {most}",
+            closing.power_cuts.len()
+        )));
+    }
     for (number, cut) in closing.power_cuts.iter().enumerate() {
         let looked = look_at(run, trial, kernel, folder, number, cut)?;
         if looked.is_err() {
@@ -79,7 +86,7 @@ fn look_at(
     remove_file(&link)?;
     // A guest that ended at once has made no heartbeat.
     remove_file(&place.join(names::HEARTBEAT))?;
-    fs::remove_dir_all(&disks).map_err(Error::io("remove", &disks))?;
+    remove_folder(&disks)?;
     if matches!(end, End::Stopped) {
         return Ok(Err("interrupted".to_owned()));
     }

@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File};
 use std::io::ErrorKind;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -48,16 +49,57 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         // The next run removes the remains.
-        let _ = fs::remove_dir_all(&self.path);
+        let _ = remove_folder(&self.path);
     }
 }
 
-/// Removes a folder that may be absent.
+/// Removes a folder that may be absent. Programs of a guest may have made its content: folders that
+/// are nested deeper than calls and descriptors reach, and folders that nobody may write to.
 pub fn remove_folder(path: &Path) -> Result<()> {
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::io("remove", path)(error)),
-        _ => Ok(()),
+    if disklab_files::type_at(path).map_err(Error::io("look at", path))?.is_none() {
+        return Ok(());
     }
+    let mut names = (0_u32..).map(|number| path.join(format!("removed-{number}")));
+    let mut rest = empty(path)?;
+    while let Some(folder) = rest.pop() {
+        for below in empty(&folder)? {
+            let is_free = |to: &PathBuf| matches!(disklab_files::type_at(to), Ok(None));
+            let Some(to) = names.find(is_free) else { continue };
+            // A folder that moves gets another `..`, which needs leave to write to it.
+            make_usable(&below)?;
+            fs::rename(&below, &to).map_err(Error::io("move", &below))?;
+            rest.push(to);
+        }
+        fs::remove_dir(&folder).map_err(Error::io("remove", &folder))?;
+    }
+    fs::remove_dir(path).map_err(Error::io("remove", path))
+}
+
+/// Removes the files of a folder, and returns the folders in it.
+fn empty(folder: &Path) -> Result<Vec<PathBuf>> {
+    make_usable(folder)?;
+    let mut folders = Vec::new();
+    for entry in fs::read_dir(folder).map_err(Error::io("read", folder))? {
+        let path = entry.map_err(Error::io("read", folder))?.path();
+        let kind = disklab_files::type_at(&path).map_err(Error::io("look at", &path))?;
+        if kind.is_some_and(|kind| kind.is_dir()) {
+            folders.push(path);
+        } else {
+            remove_file(&path)?;
+        }
+    }
+    Ok(folders)
+}
+
+/// Lets this process read one of its own files, or use one of its folders.
+pub fn make_usable(path: &Path) -> Result<()> {
+    let mut permissions = path.metadata().map_err(Error::io("look at", path))?.permissions();
+    let wanted = if path.is_dir() { 0o700 } else { 0o600 };
+    if permissions.mode() & wanted == wanted {
+        return Ok(());
+    }
+    permissions.set_mode(permissions.mode() | wanted);
+    fs::set_permissions(path, permissions).map_err(Error::io("change the mode of", path))
 }
 
 /// Removes a file that may be absent.
@@ -98,6 +140,26 @@ pub fn sweep(parent: &Path) -> Result<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn deep_and_closed_folders_are_removed() {
+        let parent = tempfile::tempdir().unwrap();
+        let (deep, outer) = (parent.path().join("deep"), parent.path().join("outer"));
+        // The folders are made from the inside, since their whole path is too long for a call.
+        fs::create_dir(&deep).unwrap();
+        for _ in 0..1500 {
+            fs::create_dir(&outer).unwrap();
+            fs::rename(&deep, outer.join("deep")).unwrap();
+            fs::rename(&outer, &deep).unwrap();
+        }
+        fs::create_dir_all(deep.join("closed/below")).unwrap();
+        let closed = fs::Permissions::from_mode(0o000);
+        fs::set_permissions(deep.join("closed/below"), closed.clone()).unwrap();
+        fs::set_permissions(deep.join("closed"), closed).unwrap();
+        remove_folder(&deep).unwrap();
+        remove_folder(&deep).unwrap();
+        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
+    }
 
     #[test]
     fn only_what_is_abandoned_is_swept() {

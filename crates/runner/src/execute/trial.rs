@@ -57,9 +57,13 @@ pub fn run(
     let hostile = left_behind::check(folder)?;
     let heartbeat = folder.join(names::HEARTBEAT);
     let virtual_ns = evidence::virtual_time(folder).map_err(Error::io("read", &heartbeat))?;
-    let results = match &hostile {
-        Some(reason) => Err(reason.clone()),
-        None => results(trial, folder, &end, Who::Guest),
+    // Only the host makes this link; a program may have removed it.
+    remove_file(&link)?;
+    std::os::unix::fs::symlink(scratch.path(), &link).map_err(Error::io("link", &link))?;
+    let results = match (&hostile, results(trial, folder, &end, Who::Guest)) {
+        (Some(reason), Ok(_)) => Err(reason.clone()),
+        (Some(reason), Err(own)) => Err(format!("{reason}; {own}")),
+        (None, results) => results,
     };
     // This comes while the disks still exist.
     let (left, virtual_ns) = match &results {
@@ -71,8 +75,8 @@ pub fn run(
     };
     let reason = results.as_ref().err().map(String::as_str);
     let fault = match hostile {
-        Some(_) => Fault::Trial,
-        None => fault::of_guest(folder, &end, reason),
+        Some(_) if !fault::was_killed(&end) => Fault::Trial,
+        _ => fault::of_guest(folder, &end, reason),
     };
     let is_full = fault::is_full(folder);
     remove_file(&link)?;

@@ -19,9 +19,10 @@ pub fn derive(trial: &Trial, folder: &Path, outcome: &mut Outcome) -> Result<(),
     let mut results = results(trial, folder, &ended, Who::Guest)?;
     let mut left = Left::default();
     for (number, cut) in results.closing.power_cuts.iter().enumerate() {
-        let place = cut_images(folder, number);
-        let looked = evidence::judge(&place, &ended, Who::Guest);
-        left.add(cut, looked.map(|_| evidence::mount_time(&place)));
+        let looked = evidence::examined(folder, number)
+            .unwrap_or_else(|| Err(format!("state {} was not examined", number + 1)));
+        let mounted = || evidence::mount_time(&cut_images(folder, number));
+        left.add(cut, looked.map(|_| mounted()));
     }
     let (measures, remark) = power_cut::results(trial, &results.closing, &left)?;
     results.measures.extend(measures);

@@ -4,6 +4,7 @@ use super::end::End;
 use crate::room::check_room;
 use disklab_files::{TRACE, TRIAL};
 use disklab_protocol::closing::{self, Closing};
+use disklab_protocol::machine::cut_images;
 use disklab_protocol::names;
 use disklab_protocol::step::Step;
 use disklab_record::fingerprint::sha256_of;
@@ -68,6 +69,14 @@ pub fn judge(folder: &Path, end: &End, who: Who) -> Result<Closing, String> {
     did_all(folder, who)?;
     check_trace(folder, &closing)?;
     Ok(closing)
+}
+
+/// Judges the guest that examined state `number` after a trial's power cuts, from the trial's raw
+/// files. Returns None if that state was not examined.
+pub fn examined(raw: &Path, number: usize) -> Option<Result<Closing, String>> {
+    let place = cut_images(raw, number);
+    let kind = disklab_files::type_at(&place).ok().flatten()?;
+    kind.is_dir().then(|| judge(&place, &End::Exited(ExitStatus::default()), Who::Guest))
 }
 
 /// Checks that a plan without a measurement ran to its end.

@@ -44,7 +44,7 @@ pub fn results(
     let survived = Measure {
         least: Some(HALF),
         of: Some(left.cuts as f64),
-        ..Measure::rate((left.cuts - left.cuts_lost()) as f64, "cuts")
+        ..Measure::rate(left.cuts.saturating_sub(left.cuts_lost()) as f64, "cuts")
     };
     let mut measures = Measures::from([
         (SURVIVED.to_owned(), survived),
