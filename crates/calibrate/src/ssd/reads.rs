@@ -68,6 +68,8 @@ impl SsdWork<'_, '_> {
             Ok(DieCount::Unseen) | Err(_) => usual::DIES,
         };
         let (channels, each) = split(self.dies);
+        // The flash's whole size is that of the dies that the device has, which may be some more.
+        self.dies = channels * each;
         let why = not_visible("the link is full before a channel is");
         self.sheet.number("channels", channels, why);
         let mark = match dies {
