@@ -30,6 +30,8 @@ const LONGEST_CONSOLE: u64 = 16 << 20;
 /// Largest output of a trial, besides the trace that the library writes. The lab's largest trials
 /// write some MiB.
 pub const LARGEST_OUTPUT: Bytes = Bytes::gib(1);
+/// Largest length of the library's trace, which programs may have replaced by a hole.
+pub const LONGEST_TRACE: Bytes = Bytes::gib(64);
 /// Least size that each file and folder counts as, so that a flood of empty ones ends too.
 const SMALLEST_FILE: Bytes = Bytes::kib(4);
 /// Interval between two scans of a trial's folder.
@@ -273,12 +275,22 @@ fn is_within(trial: &Path, disks: Option<FileType>, most: Bytes) -> bool {
     let mut taken = Bytes(0);
     let mut folders = vec![trial.to_owned()];
     while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+        let entries = match std::fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            // What cannot be listed cannot be counted.
+            Err(_) => return false,
+        };
+        for entry in entries.flatten() {
             let name = entry.file_name();
             // The metadata are those of a link itself.
             let Ok(meta) = entry.metadata() else { continue };
             let is_disks = name == DISKS && Some(meta.file_type()) == disks;
-            if folder == trial && (is_disks || name == names::REQUESTS && meta.is_file()) {
+            let is_trace = name == names::REQUESTS && meta.is_file();
+            if folder == trial && is_trace && meta.blocks() * 512 > LONGEST_TRACE.0 {
+                return false;
+            }
+            if folder == trial && (is_disks || is_trace) {
                 continue;
             }
             taken = taken.saturating_add(Bytes(meta.blocks() * 512).max(SMALLEST_FILE));

@@ -3,7 +3,7 @@
 //! Programs of a lab file may be hostile: a file with a hole of 200 GiB, a folder in place of
 //! `guest.jsonl`, or 1,500 nested folders would stop those who read the trial's output.
 
-use super::guest::LARGEST_OUTPUT;
+use super::guest::{LARGEST_OUTPUT, LONGEST_TRACE};
 use super::scratch::{make_usable, remove_file, remove_folder};
 use crate::describe::machine::DISKS;
 use crate::error::{Error, Result};
@@ -30,8 +30,6 @@ const FILES: [&str; 13] = [
 ];
 /// Largest depth of folders in a trial's folder, so that no path is too long.
 const DEEPEST: usize = 8;
-/// Largest length of the library's trace, which programs may have replaced by a hole.
-const LONGEST_TRACE: Bytes = Bytes::gib(64);
 
 /// Makes a trial's folder safe to read: what would stop a reader is removed. Returns the reason why
 /// the trial has failed, if there was anything.
@@ -105,7 +103,9 @@ impl LeftBehind {
 
 /// Returns true for names that only the host gives, after the guest's end.
 fn is_hosts(name: &str) -> bool {
-    name == names::REQUESTS_PACKED || name.starts_with("cut-")
+    let is_number =
+        |rest: &str| !rest.is_empty() && rest.bytes().all(|letter| letter.is_ascii_digit());
+    name == names::REQUESTS_PACKED || name.strip_prefix("cut-").is_some_and(is_number)
 }
 
 #[cfg(test)]

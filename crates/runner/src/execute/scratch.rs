@@ -56,15 +56,19 @@ impl Drop for Scratch {
 /// Removes a folder that may be absent. Programs of a guest may have made its content: folders that
 /// are nested deeper than calls and descriptors reach, and folders that nobody may write to.
 pub fn remove_folder(path: &Path) -> Result<()> {
-    if disklab_files::type_at(path).map_err(Error::io("look at", path))?.is_none() {
-        return Ok(());
+    match disklab_files::type_at(path).map_err(Error::io("look at", path))? {
+        Some(kind) if kind.is_dir() => {}
+        // A link's target is somebody else's.
+        _ => return remove_file(path),
     }
     let mut names = (0_u32..).map(|number| path.join(format!("removed-{number}")));
     let mut rest = empty(path)?;
     while let Some(folder) = rest.pop() {
         for below in empty(&folder)? {
-            let is_free = |to: &PathBuf| matches!(disklab_files::type_at(to), Ok(None));
-            let Some(to) = names.find(is_free) else { continue };
+            let mut to = below.clone();
+            while disklab_files::type_at(&to).map_err(Error::io("look at", &to))?.is_some() {
+                to = names.next().unwrap_or_else(|| path.to_owned());
+            }
             // A folder that moves gets another `..`, which needs leave to write to it.
             make_usable(&below)?;
             fs::rename(&below, &to).map_err(Error::io("move", &below))?;
@@ -93,8 +97,8 @@ fn empty(folder: &Path) -> Result<Vec<PathBuf>> {
 
 /// Lets this process read one of its own files, or use one of its folders.
 pub fn make_usable(path: &Path) -> Result<()> {
-    let mut permissions = path.metadata().map_err(Error::io("look at", path))?.permissions();
-    let wanted = if path.is_dir() { 0o700 } else { 0o600 };
+    let meta = path.symlink_metadata().map_err(Error::io("look at", path))?;
+    let (wanted, mut permissions) = (if meta.is_dir() { 0o700 } else { 0o600 }, meta.permissions());
     if permissions.mode() & wanted == wanted {
         return Ok(());
     }
@@ -130,7 +134,11 @@ pub fn sweep(parent: &Path) -> Result<usize> {
             made.is_ok_and(|made| made.elapsed().is_ok_and(|age| age.as_secs() > 60))
         };
         if free {
-            remove_folder(&entry.path())?;
+            let removed = remove_folder(&entry.path());
+            // Another sweep may have been faster.
+            if !matches!(disklab_files::type_at(&entry.path()), Ok(None)) {
+                removed?;
+            }
             swept += 1;
         }
     }
@@ -159,6 +167,23 @@ mod tests {
         remove_folder(&deep).unwrap();
         remove_folder(&deep).unwrap();
         assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_link_is_removed_and_its_target_is_not() {
+        let parent = tempfile::tempdir().unwrap();
+        let (link, target) = (parent.path().join("link"), parent.path().join("target"));
+        fs::create_dir(&target).unwrap();
+        fs::write(target.join("file"), "whole").unwrap();
+        for place in [&target, &parent.path().join("nowhere")] {
+            std::os::unix::fs::symlink(place, &link).unwrap();
+            remove_folder(&link).unwrap();
+            assert!(!link.is_symlink());
+        }
+        fs::create_dir(&link).unwrap();
+        std::os::unix::fs::symlink(&target, link.join("below")).unwrap();
+        remove_folder(&link).unwrap();
+        assert_eq!(fs::read(target.join("file")).unwrap(), b"whole");
     }
 
     #[test]
