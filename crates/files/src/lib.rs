@@ -1,4 +1,4 @@
-//! Opens files that others wrote: labs, records, results, drive files.
+//! Opens files that others wrote: labs, records, results, drive files. Removes their folders too.
 //!
 //! A file is opened only if it is a regular file, so that no named pipe or device keeps the program
 //! waiting. A file that is larger than any of its kind is refused, so that it does not fill the
@@ -10,6 +10,10 @@
 //! let lab = disklab_files::read_text("Cargo.toml".as_ref(), &disklab_files::LAB);
 //! assert!(lab.unwrap().contains("disklab-files"));
 //! ```
+
+mod remove;
+
+pub use remove::{make_usable, remove_folder};
 
 use std::fmt;
 use std::fs::{self, File, FileType, OpenOptions};

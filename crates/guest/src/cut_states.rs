@@ -52,14 +52,8 @@ pub fn choose(kept: Option<Kept>, disks: &[MayHold], random: &mut Random) -> Vec
             match kept {
                 None | Some(Kept::SomeBlocks) => random.below(contents.len() as u64) as usize,
                 Some(Kept::Nothing) => 0,
-                Some(Kept::Everything) => last,
-                Some(Kept::AllButDisk(other)) => {
-                    if other == disk {
-                        0
-                    } else {
-                        last
-                    }
-                }
+                Some(Kept::AllButDisk(other)) if other == disk => 0,
+                Some(Kept::Everything | Kept::AllButDisk(_)) => last,
                 Some(Kept::OldestWrites) => {
                     contents.iter().rposition(|(write, _)| *write <= until).unwrap_or(0)
                 }

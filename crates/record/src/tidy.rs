@@ -5,6 +5,8 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
+use disklab_files::remove_folder;
+
 use crate::error::RecordError;
 use crate::name;
 use crate::outcome::Lines;
@@ -45,7 +47,8 @@ pub fn tidy(folder: &Path, lines: &Lines) -> Result<Tidied, RecordError> {
         };
         // Other entries are not ours.
         if is_folder {
-            fs::remove_dir_all(entry.path()).map_err(RecordError::io("remove", &entry.path()))?;
+            let path = entry.path();
+            remove_folder(&path).map_err(RecordError::io("remove", &path))?;
             list.push(name);
         }
     }

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::slice;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use disklab_files::remove_folder;
+
 use crate::chain::{Chain, LastLine};
 use crate::error::RecordError;
 use crate::fingerprint;
@@ -85,7 +87,7 @@ impl RawFolder {
 impl Drop for RawFolder {
     fn drop(&mut self) {
         // A finished folder is gone already. If removing fails, the next resume tries again.
-        let _ = fs::remove_dir_all(&self.part);
+        let _ = remove_folder(&self.part);
     }
 }
 
@@ -250,12 +252,8 @@ impl RecordWriter {
     pub fn begin(&self, trial: &str) -> Result<RawFolder, RecordError> {
         self.expect(&self.log(), trial)?;
         let part = self.folder.join(name::RAW).join(name::part(trial));
-        match fs::remove_dir_all(&part) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(RecordError::io("remove", &part)(error));
-            }
-            _ => fs::create_dir(&part).map_err(RecordError::io("create", &part))?,
-        }
+        remove_folder(&part).map_err(RecordError::io("remove", &part))?;
+        fs::create_dir(&part).map_err(RecordError::io("create", &part))?;
         Ok(RawFolder { trial: trial.to_owned(), part })
     }
 

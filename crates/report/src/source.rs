@@ -90,11 +90,33 @@ pub struct ReportSource<'a> {
     /// Axes that distinguish groups. The conditions name the others.
     pub axes: Vec<String>,
     choices: IndexSet<String>,
-    /// Indices of the comparisons of each cell and treatment, and of the pairs, which come after
-    /// all comparisons.
-    by_choice: HashMap<Cell, HashMap<String, Vec<usize>>>,
+    by_choice: ByChoice,
     /// Comparisons of each pair of choices in each metric; all pairs of a metric are one family.
     pairs: Vec<Comparison>,
+    pairs_by_choice: ByChoice,
+}
+
+/// Indices of comparisons, by their cells and treatments.
+type ByChoice = HashMap<Cell, HashMap<String, Vec<usize>>>;
+
+fn by_choice(all: &[Comparison]) -> ByChoice {
+    let mut found = ByChoice::new();
+    for (place, one) in all.iter().enumerate() {
+        let of_cell = found.entry(one.cell.clone()).or_default();
+        of_cell.entry(one.treatment.clone()).or_default().push(place);
+    }
+    found
+}
+
+/// Returns the comparisons of one choice of a group.
+fn of_choice<'c>(
+    all: &'c [Comparison],
+    by_choice: &'c ByChoice,
+    group: &Group,
+    choice: &str,
+) -> impl Iterator<Item = &'c Comparison> {
+    let places = by_choice.get(&group.cell).and_then(|of_cell| of_cell.get(choice));
+    places.into_iter().flatten().filter_map(|&place| all.get(place))
 }
 
 impl<'a> ReportSource<'a> {
@@ -172,11 +194,6 @@ impl<'a> ReportSource<'a> {
         let of_first = comparisons.iter().filter(|one| metrics.first() == Some(&one.metric));
         let family = if until.is_some() { comparisons.len() } else { of_first.count() };
         let pairs: Vec<Comparison> = pairs.collect();
-        let mut by_choice: HashMap<Cell, HashMap<String, Vec<usize>>> = HashMap::new();
-        for (place, one) in comparisons.iter().chain(&pairs).enumerate() {
-            let of_cell = by_choice.entry(one.cell.clone()).or_default();
-            of_cell.entry(one.treatment.clone()).or_default().push(place);
-        }
         Ok(Self {
             wanted,
             records: all,
@@ -190,6 +207,8 @@ impl<'a> ReportSource<'a> {
             until,
             design,
             matched,
+            by_choice: by_choice(&comparisons),
+            pairs_by_choice: by_choice(&pairs),
             comparisons,
             family,
             no_comparisons,
@@ -198,7 +217,6 @@ impl<'a> ReportSource<'a> {
             groups,
             axes: distinguishing,
             choices,
-            by_choice,
             pairs,
         })
     }
@@ -346,19 +364,8 @@ impl<'a> ReportSource<'a> {
 
     /// Returns the verdict on one choice of a group.
     pub fn comparison(&self, group: &Group, choice: &str, metric: &Metric) -> Option<&Comparison> {
-        // Pairs have no place here: their second choice may be any.
-        let places = self.by_choice.get(&group.cell)?.get(choice)?;
-        let mut all = places.iter().filter_map(|&place| self.comparisons.get(place));
-        all.find(|comparison| comparison.metric == *metric)
-    }
-
-    /// Returns the comparisons of one choice of a group: first with the baseline, then with each
-    /// other choice.
-    fn of_choice(&self, group: &Group, choice: &str) -> impl Iterator<Item = &Comparison> {
-        let places = self.by_choice.get(&group.cell).and_then(|of_cell| of_cell.get(choice));
-        let pair = |place: usize| self.pairs.get(place.checked_sub(self.comparisons.len())?);
-        let one = move |&place: &usize| self.comparisons.get(place).or_else(|| pair(place));
-        places.into_iter().flatten().filter_map(one)
+        of_choice(&self.comparisons, &self.by_choice, group, choice)
+            .find(|comparison| comparison.metric == *metric)
     }
 
     /// Returns the verdict on one choice of a group, compared with another one.
@@ -370,7 +377,9 @@ impl<'a> ReportSource<'a> {
         metric: &Metric,
     ) -> Option<Verdict> {
         let verdict = |treatment, baseline| {
-            let mut all = self.of_choice(group, treatment);
+            let of_pairs = of_choice(&self.pairs, &self.pairs_by_choice, group, treatment);
+            let mut all =
+                of_choice(&self.comparisons, &self.by_choice, group, treatment).chain(of_pairs);
             let found = all.find(|found| found.baseline == baseline && found.metric == *metric)?;
             found.change.map(|_| found.verdict)
         };

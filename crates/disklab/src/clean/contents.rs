@@ -60,17 +60,8 @@ impl CacheItem {
     }
 
     pub fn remove(&self) -> Result<(), Failure> {
-        let removed = match fs::symlink_metadata(&self.path) {
-            Ok(meta) if meta.is_dir() => fs::remove_dir_all(&self.path),
-            Ok(_) => fs::remove_file(&self.path),
-            Err(error) => Err(error),
-        };
-        match removed {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(cannot!("cannot remove {}: {error}", self.path.display()))
-            }
-            _ => Ok(()),
-        }
+        disklab_files::remove_folder(&self.path)
+            .map_err(|error| cannot!("cannot remove {}: {error}", self.path.display()))
     }
 }
 

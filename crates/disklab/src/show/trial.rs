@@ -10,7 +10,7 @@ use std::time::Duration;
 use disklab_compare::answer;
 use disklab_compare::metric::both_directions;
 use disklab_files::RAW;
-use disklab_protocol::closing::{self, Closing, DeviceCounts, PhaseCounts, PowerCut};
+use disklab_protocol::closing::{self, Closing, DeviceCounts, Kept, PhaseCounts, PowerCut};
 use disklab_protocol::names;
 use disklab_protocol::step::{PhaseEnd, ProgramEnd, Step};
 use disklab_record::{Outcome, Record, Status};
@@ -39,7 +39,8 @@ struct Left {
     /// Steps of the guest's first process, in order.
     steps: Vec<Step>,
     closing: Result<Closing, String>,
-    /// For each state after a power cut, the check of it, or the reason why it was not survived.
+    /// For each state after a power cut, the closing record of the guest that examined it, or the
+    /// reason why the state was not survived. It is None if the state was not examined.
     checks: Vec<Option<Result<Closing, String>>>,
     /// End of the guest's console.
     console: Vec<String>,
@@ -328,7 +329,7 @@ impl Left {
         let cuts = self.closing.iter().flat_map(|closing| &closing.power_cuts);
         for (cut, check) in cuts.zip(&self.checks) {
             number += usize::from(cut.kept.is_none());
-            let kept = cut.kept.map_or_else(|| "some blocks".to_owned(), |kept| kept.to_string());
+            let kept = cut.kept.unwrap_or(Kept::SomeBlocks);
             let PowerCut { at, acknowledged, unsure, lost, on_the_way, .. } = cut;
             let survived = match check {
                 None => "-",

@@ -2,7 +2,7 @@
 //! Nothing may be lost, wrong or hung.
 //!
 //! The program is the real one, and a tracer makes its calls fail ([`tracer`]). A fake kernel takes
-//! the place of guests ([`kernel`]), so that a run takes some 30 ms. `DISKLAB_SCHEDULES` is the
+//! the place of guests ([`kernel`]), so that a run takes some 40 ms. `DISKLAB_SCHEDULES` is the
 //! number of schedules, and `DISKLAB_SEED` the seed. `DISKLAB_SCHEDULE` runs the schedule of that
 //! number alone, prints the program's output, and keeps its folder. Two trials run at a time, so
 //! that a call's number is not always that of the same call: run it several times.
@@ -66,7 +66,7 @@ fn main() {
     let end = only.map_or_else(|| number("DISKLAB_SCHEDULES").unwrap_or(SCHEDULES), |one| one + 1);
     let wrong = Mutex::new(Vec::new());
     let happened = AtomicU64::new(0);
-    // Schedules wait about half of their time.
+    // A schedule also waits: for files, and for the programs that it starts.
     let jobs = 2 * std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         for _ in 0..jobs {

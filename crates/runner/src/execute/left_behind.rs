@@ -4,9 +4,10 @@
 //! `guest.jsonl`, or 1,500 nested folders would stop those who read the trial's output.
 
 use super::guest::{LARGEST_OUTPUT, LONGEST_TRACE};
-use super::scratch::{make_usable, remove_file, remove_folder};
+use super::scratch::{remove_file, remove_folder};
 use crate::describe::machine::DISKS;
 use crate::error::{Error, Result};
+use disklab_files::make_usable;
 use disklab_protocol::names;
 use disklab_units::Bytes;
 use std::fs;
@@ -73,7 +74,7 @@ impl LeftBehind {
                 self.reason = self.reason.take().or(what);
                 if meta.is_dir() { remove_folder(&path)? } else { remove_file(&path)? }
             } else if !meta.is_symlink() {
-                make_usable(&path)?;
+                make_usable(&path).map_err(Error::io("change the mode of", &path))?;
                 if meta.is_dir() {
                     self.look_through(&path, depth + 1)?;
                 }

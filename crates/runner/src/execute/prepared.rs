@@ -189,7 +189,7 @@ fn make(
 }
 
 fn keep_evidence(from: &Path, to: &Path) -> Result<()> {
-    let _ = fs::remove_dir_all(to);
+    remove_folder(to)?;
     fs::create_dir(to).map_err(Error::io("create", to))?;
     for name in
         [names::CONSOLE, names::STEPS, names::ACTIONS, names::MACHINE, names::PLAN, names::STALLED]

@@ -5,7 +5,6 @@ use crate::error::{Error, Result};
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File};
 use std::io::ErrorKind;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -53,57 +52,9 @@ impl Drop for Scratch {
     }
 }
 
-/// Removes a folder that may be absent. Programs of a guest may have made its content: folders that
-/// are nested deeper than calls and descriptors reach, and folders that nobody may write to.
+/// Removes a folder that may be absent.
 pub fn remove_folder(path: &Path) -> Result<()> {
-    match disklab_files::type_at(path).map_err(Error::io("look at", path))? {
-        Some(kind) if kind.is_dir() => {}
-        // A link's target is somebody else's.
-        _ => return remove_file(path),
-    }
-    let mut names = (0_u32..).map(|number| path.join(format!("removed-{number}")));
-    let mut rest = empty(path)?;
-    while let Some(folder) = rest.pop() {
-        for below in empty(&folder)? {
-            let mut to = below.clone();
-            while disklab_files::type_at(&to).map_err(Error::io("look at", &to))?.is_some() {
-                to = names.next().unwrap_or_else(|| path.to_owned());
-            }
-            // A folder that moves gets another `..`, which needs leave to write to it.
-            make_usable(&below)?;
-            fs::rename(&below, &to).map_err(Error::io("move", &below))?;
-            rest.push(to);
-        }
-        fs::remove_dir(&folder).map_err(Error::io("remove", &folder))?;
-    }
-    fs::remove_dir(path).map_err(Error::io("remove", path))
-}
-
-/// Removes the files of a folder, and returns the folders in it.
-fn empty(folder: &Path) -> Result<Vec<PathBuf>> {
-    make_usable(folder)?;
-    let mut folders = Vec::new();
-    for entry in fs::read_dir(folder).map_err(Error::io("read", folder))? {
-        let path = entry.map_err(Error::io("read", folder))?.path();
-        let kind = disklab_files::type_at(&path).map_err(Error::io("look at", &path))?;
-        if kind.is_some_and(|kind| kind.is_dir()) {
-            folders.push(path);
-        } else {
-            remove_file(&path)?;
-        }
-    }
-    Ok(folders)
-}
-
-/// Lets this process read one of its own files, or use one of its folders.
-pub fn make_usable(path: &Path) -> Result<()> {
-    let meta = path.symlink_metadata().map_err(Error::io("look at", path))?;
-    let (wanted, mut permissions) = (if meta.is_dir() { 0o700 } else { 0o600 }, meta.permissions());
-    if permissions.mode() & wanted == wanted {
-        return Ok(());
-    }
-    permissions.set_mode(permissions.mode() | wanted);
-    fs::set_permissions(path, permissions).map_err(Error::io("change the mode of", path))
+    disklab_files::remove_folder(path).map_err(Error::io("remove", path))
 }
 
 /// Removes a file that may be absent.
@@ -148,43 +99,6 @@ pub fn sweep(parent: &Path) -> Result<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn deep_and_closed_folders_are_removed() {
-        let parent = tempfile::tempdir().unwrap();
-        let (deep, outer) = (parent.path().join("deep"), parent.path().join("outer"));
-        // The folders are made from the inside, since their whole path is too long for a call.
-        fs::create_dir(&deep).unwrap();
-        for _ in 0..1500 {
-            fs::create_dir(&outer).unwrap();
-            fs::rename(&deep, outer.join("deep")).unwrap();
-            fs::rename(&outer, &deep).unwrap();
-        }
-        fs::create_dir_all(deep.join("closed/below")).unwrap();
-        let closed = fs::Permissions::from_mode(0o000);
-        fs::set_permissions(deep.join("closed/below"), closed.clone()).unwrap();
-        fs::set_permissions(deep.join("closed"), closed).unwrap();
-        remove_folder(&deep).unwrap();
-        remove_folder(&deep).unwrap();
-        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
-    }
-
-    #[test]
-    fn a_link_is_removed_and_its_target_is_not() {
-        let parent = tempfile::tempdir().unwrap();
-        let (link, target) = (parent.path().join("link"), parent.path().join("target"));
-        fs::create_dir(&target).unwrap();
-        fs::write(target.join("file"), "whole").unwrap();
-        for place in [&target, &parent.path().join("nowhere")] {
-            std::os::unix::fs::symlink(place, &link).unwrap();
-            remove_folder(&link).unwrap();
-            assert!(!link.is_symlink());
-        }
-        fs::create_dir(&link).unwrap();
-        std::os::unix::fs::symlink(&target, link.join("below")).unwrap();
-        remove_folder(&link).unwrap();
-        assert_eq!(fs::read(target.join("file")).unwrap(), b"whole");
-    }
 
     #[test]
     fn only_what_is_abandoned_is_swept() {
