@@ -255,6 +255,16 @@ mod tests {
         );
     }
 
+    /// The slots of such a disk are coarse, and the one after the last begins past all addresses.
+    #[test]
+    fn a_frame_reaches_the_last_address() {
+        let mut places = Places::default();
+        (0..1000).for_each(|at| places.add(u64::MAX - at * 8192));
+        places.add(0);
+        let (from, to) = places.frame((0, u64::MAX));
+        assert!(from < to && to == u64::MAX, "{from} {to}");
+    }
+
     #[test]
     fn what_is_far_away_and_often_is_within() {
         let mut places = Places::default();

@@ -30,6 +30,26 @@ fn lines(folder: &Path) -> String {
 }
 
 #[test]
+fn a_torn_line_is_remarked_on_by_each_verb() {
+    let here = tempfile::tempdir().expect("a folder");
+    let here = here.path();
+    let folder = derived_record(here, "run", 4);
+    copy(&folder, &here.join("whole"));
+    fs::write(folder.join("trials.jsonl"), lines(&folder) + "{").expect("room");
+    for verb in [
+        &["show", "run"][..],
+        &["audit", "run"],
+        &["same", "run", "whole"],
+        &["compare", "run"],
+        &["gate", "run", "--against", "whole"],
+        &["export", "run", "-o", "made"],
+    ] {
+        let done = run(here, verb);
+        assert!(done.err.contains("the last line of trials.jsonl is incomplete"), "{}", done.err);
+    }
+}
+
+#[test]
 fn a_damaged_line_is_restored_to_the_byte() {
     let here = tempfile::tempdir().expect("a folder");
     let here = here.path();

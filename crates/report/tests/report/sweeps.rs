@@ -1,9 +1,9 @@
 //! Tests records with numeric axes.
 
-use disklab_report::{Piece, panels, pictures};
+use disklab_report::{Piece, Records, ReportOptions, ReportSource, panels, pictures};
 
 use super::synthetic::write_record;
-use super::{between, html, old, with_source};
+use super::{between, html, old, wanted, with_source};
 
 const POLICIES: (&str, &[&str]) = ("policy", &["pid", "queue"]);
 const RATIOS: (&str, &[&str]) = ("disk.2.seek", &["4", "1", "2"]);
@@ -151,6 +151,21 @@ fn ranges_are_not_what_is_compared_where_something_else_is() {
     let page = html(place.path());
     let lines = between(&page, "data-panel=\"sweep-lines\"", "</section>");
     assert!(lines.contains("one line for each scheduler"), "{lines}");
+}
+
+/// The verdicts on all pairs, which the page also has, are no verdicts against the baseline.
+#[test]
+fn a_baseline_that_is_not_the_first_choice_has_no_verdict() {
+    let place = tempfile::tempdir().expect("a folder");
+    let axes: [(&str, &[&str]); 3] = [("array", &["two"]), ("workload", &["read"]), POLICIES];
+    write_record(place.path(), &axes, 3, 2).expect("a record");
+    let records = Records::open(&[place.path().to_owned()]).expect("a record");
+    let baseline = Some(("policy".to_owned(), "queue".to_owned()));
+    let options = ReportOptions { baseline, ..wanted() };
+    let source = ReportSource::new(&records, &options).expect("a report");
+    let [group] = source.groups.as_slice() else { panic!("one array") };
+    let judged = |choice| source.comparison(group, choice, &source.metrics[0]).is_some();
+    assert_eq!((judged("pid"), judged("queue")), (true, false));
 }
 
 fn without_baseline(record: &std::path::Path) {

@@ -2,14 +2,16 @@
 //! whose background was missing is no result. Also tests several jobs, and reads and writes apart.
 
 use crate::place::{self, TestGuest};
-use crate::repeatable::{run, trials_of};
+use crate::repeatable::{run, summary_on, trials_of};
 use disklab_config::background;
 use disklab_config::read::TomlReader;
 use disklab_config::{Lab, Trial};
 use disklab_protocol::action::{Action, Pids, RepeatedProgram, StartBackground};
 use disklab_protocol::names;
-use disklab_record::{Record, compare};
+use disklab_record::outcome::Fault;
+use disklab_record::{Record, Status, compare};
 use disklab_results::Sample;
+use disklab_runner::Installation;
 use disklab_units::Nanos;
 use libtest_mimic::Trial as Test;
 use serde_json::Value;
@@ -23,6 +25,7 @@ pub fn tests() -> Vec<Test> {
         crate::test("a_background_that_fails", a_background_that_fails),
         crate::test("a_background_that_takes_no_time", a_background_that_takes_no_time),
         crate::test("a_background_that_is_missing", a_background_that_is_missing),
+        crate::test("a_background_that_attacks_its_trial", attacks_its_trial),
         crate::test("defrag_moves_data", defrag_moves_data),
         crate::test("a_background_may_open_the_test_file_first", opens_the_test_file_first),
         crate::test("pids_beside_a_background_are_a_matter_of_luck", pids_beside_a_background),
@@ -209,6 +212,53 @@ fn defrag_moves_data() {
         };
         assert_eq!(step["stopped"], true, "{step}");
     }
+}
+
+/// A background's program is root in the guest. What it leaves fails its own trial alone, and it
+/// cannot change the trial's virtual time.
+fn attacks_its_trial() {
+    let outcomes = |script: &str| {
+        let mut trials = trials(
+            "array = [\"ssd-raid10\"]\nbackground = [\"none\", \"defrag-pool\"]\nworkload = \
+             [\"read\"]",
+        );
+        for background in trials.iter_mut().filter_map(|trial| trial.background.as_mut()) {
+            background.lead.solid_state = Nanos::from_millis(10);
+            background.processes[0].command =
+                ["sh", "-c", &format!("cd /mnt/trial; {script}; sleep 9")]
+                    .map(str::to_owned)
+                    .into();
+        }
+        let place = tempfile::tempdir().unwrap();
+        let (_, folder) = summary_on(
+            place::kernel(),
+            &Installation::find().unwrap(),
+            &place::cache(),
+            &trials,
+            place.path(),
+            1,
+        );
+        let lines = Record::open(&folder).unwrap().lines().to_vec();
+        let of = |part: &str| lines.iter().find(|line| line.trial.contains(part)).unwrap().clone();
+        let (alone, attacked) = (of("+none"), of("+defrag-pool"));
+        assert_eq!((alone.status, &alone.reason), (Status::Ok, &None), "{script}");
+        attacked
+    };
+    for (script, what) in [
+        ("truncate -s 200G hole", "files of more than 1 GiB"),
+        ("rm guest.jsonl; mkdir guest.jsonl", "something that is no file as `guest.jsonl`"),
+        ("rm heartbeat; mkdir heartbeat", "something that is no file as `heartbeat`"),
+    ] {
+        let attacked = outcomes(script);
+        let reason = attacked.reason.unwrap_or_default();
+        assert!(reason.contains(what), "{script}: {reason}");
+        assert_eq!((attacked.status, attacked.fault), (Status::Failed, Some(Fault::Trial)));
+    }
+    let forged = "while rm heartbeat; do printf '\\1\\0\\0\\0\\0\\0\\0\\0' >heartbeat; \
+                  sleep 0.001; done";
+    let attacked = outcomes(forged);
+    assert_eq!((attacked.status, &attacked.reason), (Status::Ok, &None));
+    assert!(attacked.virtual_ns > Some(Nanos::from_millis(30)), "{:?}", attacked.virtual_ns);
 }
 
 /// fio's start is detected in any case, and the program's pause of a day ends with the measurement.

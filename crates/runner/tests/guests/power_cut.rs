@@ -170,8 +170,12 @@ fn disks_that_lie_are_found() {
 }
 
 fn power_cuts_repeat() {
-    let suite = suite(r#""hdd-ext4", "ssd-raid1""#, "{ cuts = 1, states = 4 }");
-    let comparable = |outcome: Outcome| (outcome.trial, outcome.measures, outcome.files);
+    let suite = suite(r#""hdd-ext4", "ssd-raid1""#, "{ cuts = 2, states = 3 }");
+    let comparable = |outcome: Outcome| {
+        let has = |cut: &str| outcome.other_files.contains_key(&format!("{cut}/plan.json"));
+        assert!(has("cut-6") && !has("cut-7"), "{}: three states of each cut", outcome.trial);
+        (outcome.trial, outcome.measures, outcome.files)
+    };
     let (mut one, mut other): (Vec<_>, Vec<_>) = (
         outcomes(&suite).into_iter().map(comparable).collect(),
         outcomes(&suite).into_iter().map(comparable).collect(),
